@@ -1,6 +1,6 @@
 /**
- * Applies a reloaded configuration to the running modules, in the order that keeps them consistent: a market that is added
- * is followed before it is written, and a market that is removed is not written any more when it is forgotten.
+ * Applies a reloaded configuration to the running modules in an order that keeps them consistent: an added market is
+ * followed before it is written, and a removed market is no longer written when it is forgotten.
  */
 import type { LedgerUpkeep } from '../money/ledger/upkeep.ts'
 import { type Log, setLogLevel } from '../platform/base/log.ts'
@@ -16,13 +16,13 @@ import type { IngestListener } from './parts/streaming/start-ingest.ts'
 import { writtenMarkets } from './parts/streaming/start-markets.ts'
 
 interface ConfigParts {
-  /** That of the start, for keys that need a restart. */
+  /** The start's configuration, for keys that need a restart. */
   readonly config: Config
   readonly current: { readonly config: Config }
   readonly log: Log
 }
 
-/** The modules that a reloaded configuration is applied to. */
+/** The modules to which a reloaded configuration is applied. */
 interface ReloadedModules {
   readonly markets: Markets
   readonly leadership: FeedLeadership | undefined
@@ -35,7 +35,9 @@ interface ReloadedModules {
   readonly ledger: LedgerUpkeep | undefined
 }
 
-/** Applies the settings that need an action; all other live settings are read from `current.config` where they are used. */
+/**
+ * Applies the settings that need an action. All other live settings are read from `current.config` where they are used.
+ */
 export function applyConfig({ config: started, current, log }: ConfigParts, modules: ReloadedModules): void {
   const { config } = current
   setLogLevel(log, config['log.level'])

@@ -1,8 +1,9 @@
 /**
- * Composes the service from its configuration. It selects the engine of the bus, and `open-store` that of the store; no
- * other part of it names a concrete engine. Parts start in the order of their dependencies and stop in reverse order; a start
- * that fails stops whatever it has started. The listeners open first and answer customers 503 until the store has given
- * what the modules need: its schema, the directory, and the commit times of the last run, before which no market commits.
+ * Composes the service from its configuration. It selects the bus engine, and `open-store` selects the store's; no
+ * other file names a concrete engine. Parts start in the order of their dependencies and stop in reverse order. A
+ * failing start stops whatever it has started. The listeners open first and answer customers 503 until the store has
+ * delivered what the modules need: its schema, the directory, and the last run's commit times, before which no market
+ * commits.
  */
 
 import type { ClientCredentials, DemoClient } from '../access/clients/demo-client.ts'
@@ -31,21 +32,21 @@ import { startReadiness } from './start-readiness.ts'
 import { openWatchedStore, startStore } from './start-store.ts'
 
 export interface ServiceAddresses {
-  /** The address that the public listener is bound to, and the stream's on it. */
+  /** The public listener's bound address, and the stream's address on it. */
   readonly http: string
   readonly ws: string
   readonly operator: string
-  /** That of publishers; absent without `ingest.port`. */
+  /** The publishers' address, absent without `ingest.port`. */
   readonly ingest?: string
-  /** The address that customers use: `http.public_url`, or the listener's. */
+  /** The address for customers: `http.public_url`, or the listener's. */
   readonly publicUrl: string
 }
 
 export interface Service extends Stoppable {
   readonly addresses: ServiceAddresses
-  /** Applies the live settings of a reloaded configuration, and logs the keys that need a restart. */
+  /** Applies a reloaded configuration's live settings, and logs the keys that need a restart. */
   reload(result: ConfigResult): void
-  /** Creates the demo client unless `existing` credentials are still valid; resolves when this node accepts it. */
+  /** Creates the demo client unless `existing` credentials are still valid. Resolves when this node accepts it. */
   ensureDemoClient(existing: ClientCredentials | undefined): Promise<DemoClient>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The modules of the two listeners: the operations of the public REST API, which the guard protects, and the operator's
- * calls. It starts nothing and keeps no state.
+ * The two listeners' modules: the public REST operations, which the guard protects, and the operator's calls. It starts
+ * nothing and keeps no state.
  */
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { createGuard, type GuardOptions } from '../access/clients/guard.ts'
@@ -35,7 +35,9 @@ export interface OperatorModulesOptions
     Omit<DoctorOptions, 'current' | 'ledgerState' | 'cluster'> {
   readonly current: DoctorOptions['current']
   readonly overview: Pick<OverviewHistory, 'document'>
-  /** Absent in a process whose roles move no money: it answers these calls 503 and names the roles that do. */
+  /**
+   * Absent in a process whose roles move no money. Such a process answers these calls 503 and names the roles that do.
+   */
   readonly money: MoneyParts | undefined
 }
 
@@ -66,7 +68,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
   ]
 }
 
-/** Answers each call of the operator API that no module of this process has declared. */
+/** Answers each operator call that no module in this process has declared. */
 function registerMissingRoles(app: FastifyInstance): void {
   const roles = MONEY_ROLES.join(' or ')
   const refuse = () => {

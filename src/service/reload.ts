@@ -1,7 +1,7 @@
 /**
- * Reloads the configuration of a running service. The table of settings marks the keys that are live; a changed key that is
- * not live keeps its old value and is logged. A configuration with a problem changes nothing, and neither does one that
- * looks truncated: an empty file, or one without markets while some are served. A reload is applied synchronously, so two
+ * Reloads a running service's configuration. The settings table marks the live keys. A changed key that is not live
+ * keeps its old value and is logged. A configuration with a problem changes nothing, and neither does one that looks
+ * truncated: an empty file, or one without markets while some are served. A reload is applied synchronously, so two
  * reloads never mix. Secrets are compared and never logged.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -20,7 +20,7 @@ export interface ReloadOptions {
   readonly clock: Clock
   /** Holds the current configuration, which is replaced. */
   readonly current: { config: Config; origins: Origins }
-  /** Decimals of the assets in the ledger; absent where this process has none. */
+  /** The assets' decimals in the ledger. Absent where this process has none. */
   readonly decimals?: ReadonlyMap<string, number> | undefined
   /** Applies `current.config` to the service. */
   readonly apply: () => void
@@ -28,7 +28,7 @@ export interface ReloadOptions {
 
 export type ReloadOutcome = 'applied' | 'refused'
 
-/** Counts reloads by outcome; both outcomes begin at zero. */
+/** Counts reloads by outcome. Both outcomes begin at zero. */
 export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome'> {
   const counter = new Counter({
     name: 'tidegate_config_reloads_total',
@@ -40,7 +40,9 @@ export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome
   return counter
 }
 
-/** Applies the live keys of `result`, and logs the changed keys, the keys that need a restart, or why it was refused. */
+/**
+ * Applies the live keys in `result`, and logs the changed keys, the keys that need a restart, or why it was refused.
+ */
 export function reload({ log, clock, current, decimals, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
   const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
@@ -65,8 +67,8 @@ export function reload({ log, clock, current, decimals, apply }: ReloadOptions, 
 }
 
 /**
- * Why a valid configuration is not applied: it needs a restart, or it looks like a damaged file. An empty file that changes
- * nothing is applied, because all values may come from flags and variables; certificates are then reloaded.
+ * Why a valid configuration is not applied: it needs a restart, or it looks like a damaged file. An empty file without
+ * any change is applied, because all values may come from flags and variables. Certificates are then reloaded.
  */
 function refusalOf(
   running: Config,
@@ -80,7 +82,7 @@ function refusalOf(
   return 'markets would be empty: a reload never removes every market; to serve none, restart'
 }
 
-/** Why the decimals of an asset cannot change: amounts in the ledger would be read in another unit. */
+/** Why an asset's decimals cannot change: the ledger's amounts would be read in another unit. */
 function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): string | undefined {
   const changed = assets.find(({ symbol, decimals }) => decimals !== (known.get(symbol) ?? decimals))
   if (changed === undefined) return undefined
@@ -88,7 +90,7 @@ function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): 
   return `assets: ${symbol} has ${decimals} decimals, and the ledger has ${known.get(symbol)}: this needs a restart`
 }
 
-/** Markets are live; feeds and the ingest listener are not, so a reloaded market cannot use a new one. */
+/** Markets are live, but feeds and the ingest listener need a restart, so a reloaded market cannot use a new one. */
 function unknownFeedOf({ feeds, ...running }: Config, { markets }: Config): string | undefined {
   const [missing] = ingestProblems(markets, running)
   if (missing !== undefined) return `markets${missing.path} is ingest; ingest.port needs a restart`
@@ -101,7 +103,7 @@ function unknownFeedOf({ feeds, ...running }: Config, { markets }: Config): stri
   return undefined
 }
 
-/** The running configuration with the live values of the reloaded one, and the keys that differ. */
+/** The running configuration with the reloaded live values, and the differing keys. */
 function merge(
   running: Config,
   read: Config,
@@ -112,7 +114,7 @@ function merge(
   return { config: { ...running, ...values }, applied, waiting: changed.filter((key) => !isLive(key)) }
 }
 
-/** A key that is not live keeps the origin of the value that it has. */
+/** A key that needs a restart keeps its value's origin. */
 function mergedOrigins(running: Origins, read: Origins): Origins {
   return Object.fromEntries(SETTING_KEYS.map((key) => [key, (isLive(key) ? read : running)[key]])) as Origins
 }

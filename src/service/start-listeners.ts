@@ -1,4 +1,4 @@
-/** Starts the operator listener and the public listener, with the modules of the parts that this process has. */
+/** Starts the operator listener and the public listener, with the modules of this process's parts. */
 
 import { type Scope, servedScopes } from '../contract/scopes.ts'
 import { wait } from '../platform/base/time-limit.ts'
@@ -108,7 +108,7 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
     clock,
   })
   lifecycle.started('public listener', async () => {
-    // `http.drain_delay_seconds` lets load balancers notice; they never saw a node that has not started as ready.
+    // `http.drain_delay_seconds` lets load balancers notice. They never saw an unstarted node as ready.
     if (state.started) await wait(clock, current.config['http.drain_delay_seconds'] * 1000)
     // `close` resolves when no connection is left, which the drain brings about.
     const closed = listener.close()

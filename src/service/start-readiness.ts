@@ -1,4 +1,4 @@
-/** Composes the readiness of this node from the modules that its checks read. */
+/** Composes this node's readiness from the modules that its checks read. */
 import type { Directory } from '../access/clients/directory.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Db } from '../platform/store/db.ts'
@@ -37,7 +37,7 @@ export function startReadiness(parts: ReadinessParts, modules: ReadinessModules)
   const { config, clock, directory, lifecycle, state } = parts
   const { db, markets, leadership, local, linked, cluster } = modules
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
-  // Once is enough: a market that is added later, or a feed that ends, is no reason to refuse streams.
+  // Once is enough: a later market, or a feed's end, is no reason to refuse streams.
   let feedHeard = config.markets.length === 0
   const watch = new ReadinessWatch({
     clock,

@@ -1,4 +1,4 @@
-/** Opens the store of this process, and waits until it has its schema and is the one that this node's key belongs to. */
+/** Opens this process's store, and waits until it has its schema and this node's key is confirmed to be the store's. */
 import type { EncryptionKey } from '../access/clients/encryption-key.ts'
 import type { Db } from '../platform/store/db.ts'
 import { readSchemaState } from '../platform/store/migrate.ts'
@@ -16,7 +16,7 @@ export interface Store {
   readonly identity: StoreIdentityWatch
 }
 
-/** An embedded store is examined before a listener hands out deliveries; on a server the gates need no watch. */
+/** An embedded store is examined before a listener hands out deliveries. On a server the gates need no watch. */
 export async function openWatchedStore(parts: Parts): Promise<Store> {
   const { signal, lifecycle, config } = parts
   const { db } = await openStore(parts)

@@ -1,9 +1,10 @@
 /**
- * The parts of answers that all operations share in the OpenAPI document, as components: header fields and problem answers.
+ * The answers' parts that all operations share in the OpenAPI document, as components: header fields and problem
+ * answers.
  */
 import { type MetaMember, PROBLEMS, type ProblemCode } from '../../platform/http/problem.ts'
 
-/** A piece of a JSON document. */
+/** A piece of JSON. */
 export type Json = { readonly [name: string]: unknown }
 
 export const HEADERS = {
@@ -39,7 +40,7 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS
 
-/** The members of `meta`; the table of problems names the codes that have each. */
+/** The members of `meta`. The problem table names the codes for each. */
 const META_MEMBERS = {
   existing: { type: 'object', description: 'The existing record', additionalProperties: true },
   current: { type: 'string', description: 'The current state' },
@@ -120,10 +121,10 @@ export const PROBLEM_SCHEMA = {
   },
 } as const
 
-/** Header fields of every answer after the rate limit. */
+/** Header fields in every answer after the rate limit. */
 const LIMITED: readonly HeaderName[] = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit']
 
-/** Statuses of answers that precede the rate limit. */
+/** Statuses answered before the rate limit. */
 const BEFORE_LIMIT: ReadonlySet<number> = new Set([400, 401, 403, 408, 431, 500, 503])
 
 /** Additional header fields by status. */
@@ -134,25 +135,25 @@ const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 }
 
-/** Header fields of an answer, by reference. */
+/** An answer's header fields, by reference. */
 export function headersOf(names: readonly HeaderName[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** Header fields of a success; lists also name ignored parameters. */
+/** Header fields for a success. Lists also name ignored parameters. */
 export function successHeaders(isList: boolean): Json {
   return headersOf(isList ? [...LIMITED, 'Tidegate-Ignored-Parameters'] : LIMITED)
 }
 
-/** Header fields of a problem of the public listener. */
+/** Header fields for a problem on the public listener. */
 function problemHeaders(status: number): readonly HeaderName[] {
   const general: readonly HeaderName[] = BEFORE_LIMIT.has(status) ? ['X-Request-Id'] : LIMITED
   return [...general, ...(OF_STATUS[status] ?? [])]
 }
 
 /**
- * Name and text of the component for an answer of this status with one of these codes.
- * @param names the header fields of the answer; absent: those of the public listener
+ * Name and text of the component for an answer with this status and one of these codes.
+ * @param names the answer's header fields, by default the public listener's
  */
 export function problemAnswer(
   status: number,

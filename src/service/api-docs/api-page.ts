@@ -1,7 +1,7 @@
 /**
- * The page at `/docs/`, which shows the OpenAPI document and can send requests. Everything is loaded from our own origin,
- * and the page's policy allows nothing else: no fonts, no proxy, no telemetry, and no scripts but these two. Of Scalar's
- * package only the script for browsers is used, which is read at the first request: the package's plugin for Fastify would
+ * The page at `/docs/`, which shows the OpenAPI document and can send requests. Everything is loaded from our own
+ * origin, and the page's policy allows nothing else: no fonts, no proxy, no telemetry, and no scripts but these two.
+ * From Scalar's package only the browser script is used, read at the first request: the package's Fastify plugin would
  * keep 22 MB in memory from the start.
  */
 import { createHash } from 'node:crypto'
@@ -68,7 +68,7 @@ function pageOf(documentPath: string): string {
 `
 }
 
-/** The content security policy of a page: only the inline scripts of the page itself run. */
+/** A page's content security policy: only its own inline scripts run. */
 export function policyOf(page: string): string {
   const texts = [...page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = '']) => text)
   const hashes = texts

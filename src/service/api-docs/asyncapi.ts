@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI 3 document of the stream: one WebSocket at `/`, what may be sent on it and what comes, made from the
- * tables of the contract. Seen from the service, as AsyncAPI wants it: it receives requests and sends data. Pure.
+ * The stream's AsyncAPI 3 document: one WebSocket at `/`, the messages in both directions, made from the contract's
+ * tables. Seen from the service, as AsyncAPI wants it: it receives requests and sends data. Pure.
  */
 import {
   BEARER_SUBPROTOCOL_PREFIX,
@@ -18,9 +18,9 @@ import { ANSWERS, DATA, ERROR, REQUESTS, type StreamMessage } from './stream-mes
 export interface AsyncApiOptions {
   /** The public HTTP address, without a trailing slash. */
   readonly url: string
-  /** The address of the stream, where it has another one. */
+  /** The stream's address, where it has another one. */
   readonly streamUrl?: string | undefined
-  /** Version of the program. */
+  /** The program's version. */
   readonly version: string
   /** Whether this service issues tokens, not an external issuer. */
   readonly issuesTokens: boolean

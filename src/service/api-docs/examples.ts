@@ -1,15 +1,15 @@
 /**
- * Descriptions and examples of the operations: what a schema cannot express, with one request and one answer each. Tests
- * validate the examples against the schemas of their operations. Pure.
+ * The operations' descriptions and examples: what a schema cannot express, with one request and one answer each. Tests
+ * validate the examples against their operations' schemas. Pure.
  */
 import type { OperationId } from '../../contract/operations.ts'
 
 export interface OperationExample {
   /** The description, in addition to the summary. */
   readonly description: string
-  /** The description of the answer. */
+  /** The answer's description. */
   readonly answered: string
-  /** The body of a request, if it has one. */
+  /** A request's body, if it has one. */
   readonly request?: unknown
   readonly answer: unknown
 }

@@ -1,14 +1,14 @@
 /**
- * Moves every schema with a title to the components of a document and replaces it by a reference, so that code generators
- * use the title as the name of the type. Pure.
+ * Moves every schema with a title to a document's components and replaces it by a reference, so code generators name
+ * the type after the title. Pure.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Json } from './answers.ts'
 
 /**
  * Replaces each schema with a title by a reference, and adds it to the components.
- * @param members names of the members of `value` that contain schemas, at any depth
- * @param schemas the components by name, to which schemas are added. Two different schemas of one name are a bug
+ * @param members names of the members in `value` that contain schemas, at any depth
+ * @param schemas the components by name, to which schemas are added. Two different schemas with one name are a bug
  */
 export function nameSchemas(value: Json, members: readonly string[], schemas: Map<string, Json>): Json {
   return hoist(value, { members, schemas }, false) as Json
@@ -19,7 +19,7 @@ interface Hoisting {
   readonly schemas: Map<string, Json>
 }
 
-/** @param isSchema whether a `title` here names a schema, and is not a property or part of an example */
+/** @param isSchema whether a `title` here names a schema, rather than a property or a part of an example */
 function hoist(value: unknown, hoisting: Hoisting, isSchema: boolean): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoist(entry, hoisting, isSchema))
   if (typeof value !== 'object' || value === null) return value

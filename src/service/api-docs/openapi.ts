@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document: the schemas of the routes, completed with the tables that apply to all operations (scopes,
- * problems, header fields) and with the token endpoint. Schemas with a title become components of that name.
+ * The OpenAPI 3.1 document: the routes' schemas, completed with the tables for all operations (scopes, problems, header
+ * fields) and with the token endpoint. Schemas with a title become components with this name.
  */
 import { SCOPES, type Scope } from '../../contract/scopes.ts'
 import { assert } from '../../platform/base/assert.ts'
@@ -20,11 +20,11 @@ export interface OpenApiOptions {
   readonly paths: DescribedPaths
   /** The public address, without a trailing slash. */
   readonly url: string
-  /** Version of the program. */
+  /** The program's version. */
   readonly version: string
-  /** Whether this service issues tokens; with an external issuer there is no token endpoint. */
+  /** Whether this service issues tokens. With an external issuer there is no token endpoint. */
   readonly issuesTokens: boolean
-  /** Scopes of the served operations. */
+  /** The served operations' scopes. */
   readonly scopes: readonly Scope[]
 }
 
@@ -60,7 +60,7 @@ size, 524288 bytes (431); it must arrive within 10 s, the whole request within 3
 bytes per second (408). A query has at most ${QUERY_PAIRS_MAX} parameters (400). A page has at most ${PAGE_BYTES_MAX} bytes of items, or one item.
 Requests are limited per client and operation: \`RateLimit-Policy\` names the rate (429). Lengths count code points.`
 
-/** By the first two steps of a path. */
+/** By a path's first two steps. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
   '/v2/markets': { name: 'Markets', description: 'The markets of the stream' },
   '/v2/client': { name: 'Client', description: 'The client that asks' },

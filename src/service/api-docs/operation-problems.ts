@@ -1,6 +1,6 @@
 /**
- * The problems that each operation of the REST API can return, from which the API description lists every status. Problems
- * of all operations are stated once; others follow from method and path, or are a row of the table.
+ * The problems that each REST operation can return, from which the API description lists every status. Problems common
+ * to all operations are stated once. Others follow from method and path, or are a table row.
  */
 import { OPERATIONS, type OperationId } from '../../contract/operations.ts'
 import { PROBLEMS, type ProblemCode } from '../../platform/http/problem.ts'
@@ -19,10 +19,10 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unavailable',
 ]
 
-/** Problems of every operation with a body. */
+/** Problems for every operation with a body. */
 const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 
-/** Problems of operations that may create a deposit address, `POST /rules/:id/approve` of the operator included. */
+/** Problems for operations that may create a deposit address, including the operator's `POST /rules/:id/approve`. */
 export const ADDRESS_CREATION: readonly ProblemCode[] = [
   'not_found',
   'account_blocked',
@@ -70,7 +70,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   createSandboxDeposit: ['not_found', 'already_exists'],
 }
 
-/** By status, in the order of the table of problems. */
+/** By status, in the problem table's order. */
 export function problemsOf(operationId: OperationId): ReadonlyMap<number, readonly ProblemCode[]> {
   const { method, path, scope } = OPERATIONS[operationId]
   const codes = new Set<ProblemCode>([...EVERYWHERE, ...OF_ITS_OWN[operationId]])

@@ -1,7 +1,8 @@
 /**
- * Collects paths, parameters, bodies and answers from the schemas of the routes. A route of the public listener is described
- * when it names a row of the table of operations; one of the operator listener when its method and path are a row of the
- * tables of calls. `describeOperations` and `describeOperatorCalls` must be called before the first route is declared.
+ * Collects paths, parameters, bodies and answers from the routes' schemas. A route on the public listener is described
+ * when it names a row in the table of operations, and one on the operator listener when its method and path are a row
+ * in the tables of calls. `describeOperations` and `describeOperatorCalls` must be called before the first route is
+ * declared.
  */
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
@@ -17,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-/** The paths of the OpenAPI document, with the parts that come from the routes. */
+/** The OpenAPI document's paths, with the parts from the routes. */
 export type DescribedPaths<Operation = DescribedOperation> = Readonly<
   Record<string, Readonly<Record<string, Operation>>>
 >
@@ -26,7 +27,7 @@ export interface DescribedOperation extends DescribedRoute {
   readonly operationId: OperationId
 }
 
-/** The parts that come from the schemas of a route. */
+/** The parts from a route's schemas. */
 export interface DescribedRoute {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: Json
@@ -34,7 +35,7 @@ export interface DescribedRoute {
   readonly responses: { readonly 200: Json; readonly 302?: Json }
 }
 
-/** Name of the security scheme that the operations refer to. */
+/** Name of the security scheme in the operations. */
 export const TOKEN_SCHEME = 'token'
 
 export async function describeOperations(app: FastifyInstance): Promise<void> {
@@ -59,13 +60,13 @@ export async function describeOperatorCalls(app: FastifyInstance): Promise<void>
   })
 }
 
-/** @param describe what is added to the schema of a route; undefined: the route is not described */
+/** @param describe returns the addition to a route's schema. Undefined: the route is not described */
 async function describeRoutes(
   app: FastifyInstance,
   describe: (route: RouteOptions) => Json | undefined,
 ): Promise<void> {
   await app.register(swagger, {
-    // Not the default, `swagger`: the package of the page at /docs would find it and serve documents of its own.
+    // Not the default, `swagger`: the package behind the page at /docs would find it and serve its own documents.
     decorator: 'describedOperations' as 'swagger',
     convertConstToEnum: false,
     openapi: {

@@ -1,6 +1,7 @@
 /**
- * The OpenAPI 3.1 document of the operator API: the schemas of the routes, completed with the tables of calls (summary, lowest
- * role, four eyes), the ways to authenticate, and the common problems. Schemas with a title become components of that name.
+ * The operator API's OpenAPI 3.1 document: the routes' schemas, completed with the tables of calls (summary, lowest
+ * role, four eyes), the ways to authenticate, and the common problems. Schemas with a title become components with this
+ * name.
  */
 import {
   COMMENT_CHARACTERS_MAX,
@@ -19,9 +20,9 @@ import { type DescribedCallId, isLoginCall, operatorProblemsOf } from './operato
 
 export interface OperatorOpenApiOptions {
   readonly paths: DescribedPaths<DescribedRoute>
-  /** The address of the operator listener, without a trailing slash. */
+  /** The operator listener's address, without a trailing slash. */
   readonly url: string
-  /** Version of the program. */
+  /** The program's version. */
   readonly version: string
 }
 
@@ -133,7 +134,7 @@ function securitySchemes(url: string): Json {
   }
 }
 
-/** Adds the member that the guard adds to the records of calls under four eyes. */
+/** Adds the guard's member to the records of calls under four eyes. */
 function describePendingRequests(schemas: Map<string, Json>, paths: Json): void {
   for (const call of RECORD_CALLS) {
     const operation = paths[OPERATOR_PREFIX + call.slice('GET '.length).replaceAll(/:(\w+)/g, '{$1}')] as
@@ -168,7 +169,7 @@ const PENDING_REQUESTS = {
   },
 }
 
-/** The row of the tables of calls. */
+/** The row in the tables of calls. */
 function callOf(method: string, path: string): DescribedCallId {
   const pattern = path.slice(OPERATOR_PREFIX.length).replaceAll(/\{(\w+)\}/g, ':$1')
   return `${method.toUpperCase()} ${pattern}` as DescribedCallId
@@ -211,7 +212,7 @@ function descriptionOf({ role, machines = [], fourEyes }: OperatorCallRow): stri
   return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`.`
 }
 
-/** The body with the member that the guard takes out of it; of a union, each alternative has it. */
+/** The body with the member that the guard takes out. In a union, each alternative has it. */
 function commented(requestBody: Json, kind: string): Json {
   const comment = {
     type: 'string',
@@ -249,7 +250,7 @@ function tagOf(call: DescribedCallId): string {
   return tag.name
 }
 
-/** The answer to a call that a second operator must confirm. */
+/** The answer to a call waiting for a second operator's confirmation. */
 function recorded({ issues }: OperatorCallRow): Json {
   const description =
     'Returned once, and not valid before the confirmation; absent: none is issued, or it was returned before'

@@ -1,6 +1,6 @@
 /**
- * The problems that the calls of the operator API usually return, from which its description lists them by status. Most follow
- * from the method, the path and the credentials; others are a row of the table. A call may return further ones.
+ * The problems that operator calls usually return, from which their description lists them by status. Most follow from
+ * the method, the path and the credentials, and others are a table row. A call may return further ones.
  */
 import {
   LOGIN_CALLS,
@@ -25,7 +25,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unavailable',
 ]
 
-/** Problems of every call with credentials. */
+/** Problems for every call with credentials. */
 const WITH_CREDENTIALS: readonly ProblemCode[] = [
   'unauthorized',
   'invalid_token',
@@ -34,12 +34,12 @@ const WITH_CREDENTIALS: readonly ProblemCode[] = [
   'insufficient_role',
 ]
 
-/** Problems of every call that may have a body. */
+/** Problems for every call that may have a body. */
 const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 
 const LOGIN: readonly ProblemCode[] = ['login_unavailable', 'rate_limited']
 
-/** Calls that change the state of a record, which may not allow it. */
+/** Calls that change a record's state, which may not allow it. */
 const CHANGES_STATE = /^POST \/(rules|deposits|orchestrations|deliveries|change-requests)\/:id\/(?!notes$)/
 
 /** Calls that only processes with a role that moves money serve. */
@@ -81,7 +81,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /operators/:name/tokens': ['already_exists', 'invalid_state'],
 }
 
-/** Problems of the call itself; a confirmation is answered as the call that it carries out. */
+/** The call's own problems. A confirmation is answered like the call it carries out. */
 function ownProblemsOf(call: DescribedCallId): readonly ProblemCode[] {
   const own = OF_ITS_OWN[call] ?? []
   if (call !== 'POST /change-requests/:id/confirm') return own
@@ -90,7 +90,7 @@ function ownProblemsOf(call: DescribedCallId): readonly ProblemCode[] {
   return [...own, ...confirmed.flatMap(([each]) => OF_ITS_OWN[each as OperatorCallId] ?? [])]
 }
 
-/** Problems by status, in the order of the table of problems. */
+/** Problems by status, in the problem table's order. */
 export function operatorProblemsOf(
   call: DescribedCallId,
   isList: boolean,

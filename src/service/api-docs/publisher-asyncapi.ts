@@ -1,6 +1,7 @@
 /**
- * The AsyncAPI 3 document of the protocol of publishers (docs/how-to/feeding-your-own-book.md), seen from the publisher: with
- * `pull` it is the server, with `push` the client. Its schemas are those of the table in `contract/publication`. Pure.
+ * The AsyncAPI 3 document for the publishers' protocol (docs/how-to/feeding-your-own-book.md), seen from the publisher:
+ * with `pull` it is the server, with `push` the client. Its schemas come from the table in `contract/publication`.
+ * Pure.
  */
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
 import { PUBLICATION_SCHEMA } from '../../contract/publication.ts'
@@ -56,7 +57,7 @@ const MESSAGES = {
 
 type Way = 'pull' | 'push'
 
-/** @param version that of the program */
+/** @param version the program's */
 export function publisherAsyncApiDocument(version: string): Json {
   return {
     asyncapi: '3.0.0',

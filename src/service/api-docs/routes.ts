@@ -1,8 +1,8 @@
 /**
- * The API descriptions: on the public listener `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`; on the operator
- * listener `/openapi.json` alone: a script of the page would have the origin of the console. They contain no secret, require
- * no token and are the same for all clients. A document is created once for each address that it is served at, for a limited
- * number of addresses. These routes must be declared after those of the modules.
+ * The API descriptions: on the public listener `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`. The
+ * operator listener has `/openapi.json` alone, because a script in the page would have the console's origin. They
+ * contain no secret, require no token and are the same for all clients. A document is created once for each address at
+ * which it is served, for a limited number of addresses. These routes must be declared after the modules' routes.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../../contract/scopes.ts'
@@ -18,13 +18,13 @@ import { operatorOpenApiDocument } from './operator-openapi.ts'
 import { streamPage } from './stream-page.ts'
 
 export interface DescriptionOptions {
-  /** The public address; empty: the address that the request was sent to, if it is one of ours. */
+  /** The public address. Empty: the address to which the request was sent, if it is ours. */
   readonly publicUrl: string
   /** The stream's, where it has another one. */
   readonly streamUrl?: string
-  /** Whether this service issues tokens; with an external issuer there is no token endpoint. */
+  /** Whether this service issues tokens. With an external issuer there is no token endpoint. */
   readonly issuesTokens: boolean
-  /** Scopes of the served operations. */
+  /** The served operations' scopes. */
   readonly scopes: readonly Scope[]
 }
 
@@ -33,13 +33,13 @@ const CACHE = 'public, max-age=300'
 const OPENAPI_PATH = '/openapi.json'
 const ASYNCAPI_PATH = '/asyncapi.json'
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** Addresses for which documents are kept, each about 200 KB; requests to further ones get those of the first. */
+/** Addresses for which documents are kept, each about 200 KB. Requests to further ones get the first address's. */
 const ADDRESSES_MAX = 16
 
 /** A document for an address. */
 interface Rendered {
   readonly text: string
-  /** Header fields of its own. */
+  /** Its own header fields. */
   readonly fields: Readonly<Record<string, string>>
 }
 
@@ -89,7 +89,7 @@ function registerDocument(
     // The first is the listener's own.
     if (publicUrl === '' && contents.size === 0) contentAt(listenerAddressOf(request))
     const { content, fields } = contentAt(publicUrl === '' ? addressOf(request) : publicUrl.replace(/\/$/, ''))
-    // Without a public address the document depends on the address of the request.
+    // Without a public address the document depends on the request's address.
     reply.header('cache-control', publicUrl === '' ? 'no-cache' : CACHE).headers(fields)
     return reply.send(await content.answer(request, reply))
   })
@@ -102,7 +102,7 @@ function addressOf(request: FastifyRequest): string {
 }
 
 function listenerAddressOf({ protocol, socket }: FastifyRequest): string {
-  // IPv4 over a socket for both families is written in the form of IPv6.
+  // IPv4 over a socket for both families is written like IPv6.
   const address = (socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
   return `${protocol}://${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`
 }

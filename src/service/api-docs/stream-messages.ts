@@ -1,7 +1,7 @@
 /**
- * The messages of the stream as schemas with examples: requests, answers and the data of every channel. Channels, params
- * and codes come from the tables of the contract. Members of the extended protocol are optional, so that messages of both
- * protocols conform. Pure.
+ * The stream's messages as schemas with examples: requests, answers and every channel's data. Channels, params and
+ * codes come from the contract's tables. Members from the extended protocol are optional, so messages in both protocols
+ * conform. Pure.
  */
 import {
   CHANNELS,
@@ -18,7 +18,7 @@ import type { Json } from './answers.ts'
 
 export interface StreamMessage {
   readonly summary: string
-  /** Every object, union and enumeration in it has a title, its name among the components of the document. */
+  /** Every object, union and enumeration in it has a title, its name among the document's components. */
   readonly payload: Json
   readonly example: unknown
   /** The example in the extended protocol, where it differs. */
@@ -30,7 +30,7 @@ const channelTypes = Object.keys(CHANNELS) as ChannelType[]
 const marketChannels = channelTypes.filter((type) => CHANNELS[type].perMarket)
 const freeChannels = channelTypes.filter((type) => !CHANNELS[type].perMarket)
 
-/** Names of schemas. */
+/** Schema names. */
 const MESSAGE_NAMES = {
   subscribe: { request: 'SubscribeRequest', answer: 'SubscribeAnswer' },
   unsubscribe: { request: 'UnsubscribeRequest', answer: 'UnsubscribeAnswer' },
@@ -59,7 +59,7 @@ const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
   resume: text(extendedOnly('The cursor to resume from, of the same market, channel, depth and attribution')),
 }
 
-/** Entries of requests. */
+/** Request entries. */
 const marketEntries = marketChannels.map((type) => {
   const own = CHANNELS[type].extendedParams.map((name) => [name, EXTENDED_PARAMS[name]])
   const properties = { market: MARKET, ...Object.fromEntries(own) }
@@ -78,7 +78,7 @@ const freeEntries = freeChannels.map((type) => ({
   required: ['type'],
   properties: { type: word(type), params: { title: 'NoParams', type: ['object', 'null'], maxProperties: 0 } },
 }))
-/** An entry of the list of subscriptions. */
+/** An entry in the list of subscriptions. */
 const listedMarket = object('ListedMarketEntry', {
   type: { title: 'MarketChannel', type: 'string', enum: marketChannels },
   params: {
@@ -94,7 +94,7 @@ const listedMarket = object('ListedMarketEntry', {
   },
 })
 const listedFree = freeChannels.map((type) => object(`Listed${CHANNELS[type].schemaName}Entry`, { type: word(type) }))
-/** An entry of a reply repeats `type` and `params` of the request, valid or not. */
+/** A reply's entry repeats the request's `type` and `params`, valid or not. */
 const answeredEntry = {
   title: 'AnsweredEntry',
   type: 'object',
@@ -114,7 +114,7 @@ const answeredEntry = {
   },
 }
 
-/** The position of a data message in its subscription, and the number of commits in it. */
+/** A data message's position in its subscription, and its number of commits. */
 const STREAM_MEMBER = {
   title: 'StreamPosition',
   type: 'object',

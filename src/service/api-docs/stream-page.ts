@@ -1,12 +1,12 @@
 /**
  * The page at `/docs/stream`: the AsyncAPI document for people. It shows how to connect, every request with its answer,
- * every channel, the errors, the close codes, and the members of every schema. It has no script and loads nothing. All
- * text of the document is escaped. Pure.
+ * every channel, the errors, the close codes, and every schema's members. It has no script and loads nothing. All text
+ * from the document is escaped. Pure.
  */
 import { CLOSE_CODES, STREAM_ERRORS } from '../../contract/stream-codes.ts'
 import type { Json } from './answers.ts'
 
-/** The parts of the document of `asyncApiDocument` that the page shows. */
+/** The parts of the AsyncAPI document that the page shows. */
 interface StreamDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly servers: {
@@ -49,7 +49,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
-/** Light and dark colour schemes; no font and no image is loaded. */
+/** Light and dark colour schemes. No font and no image is loaded. */
 const STYLE = `:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
 nav a{margin-right:1rem}
@@ -61,7 +61,7 @@ th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-b
 
 /**
  * @param document the result of `asyncApiDocument`
- * @param links where the page of the REST API and the document itself are
+ * @param links where the REST API's page and the document itself are
  */
 export function streamPage(document: Json, links: { readonly rest: string; readonly document: string }): string {
   const { info, servers, operations, components } = document as unknown as StreamDocument
@@ -110,7 +110,7 @@ function operationSection(
   return `<section id="${escaped(name)}"><h3><code>${escaped(name)}</code></h3><p>${escaped(summary)}</p>${own.join('')}${answered}</section>`
 }
 
-/** @param known the summary of the operation, which is not repeated */
+/** @param known the operation's summary, which is not repeated */
 function messageText(name: string, messages: StreamDocument['components']['messages'], known: string): string {
   const message = messages[name]
   if (message === undefined) return ''

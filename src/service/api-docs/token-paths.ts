@@ -1,6 +1,6 @@
 /**
- * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document, and the keys
- * of receipts. Their parameters are forms, which no route schema describes, and their errors come from the table in
+ * The token endpoint, the revocation endpoint and the issuer's metadata as OpenAPI paths, and the keys for receipts.
+ * Their parameters are forms, which no route schema describes, and their errors come from the table in
  * `access/clients/token-endpoint/token-errors`.
  */
 import { TOKEN_ERRORS, type TokenErrorCode } from '../../access/clients/token-endpoint/token-errors.ts'
@@ -56,7 +56,7 @@ export const TOKEN_SCHEMAS = {
   },
 }
 
-/** The error codes of each status; some codes have a more specific HTTP status than RFC 6749 assigns. */
+/** Each status's error codes. Some codes have a more specific HTTP status than RFC 6749 assigns. */
 const TOKEN_STATUSES: Readonly<Record<number, readonly TokenErrorCode[]>> = {
   400: ['invalid_request', 'unsupported_grant_type', 'invalid_scope'],
   401: ['invalid_client'],

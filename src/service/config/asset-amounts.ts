@@ -1,5 +1,5 @@
 /**
- * A kind of setting that assigns an amount to assets: `{USD: 1000, BTC: "0.5"}`. Amounts of 0 or more are kept as text.
+ * A kind of setting that assigns an amount to assets: `{USD: 1000, BTC: "0.5"}`. Amounts from 0 up are kept as text.
  * Whether the assets exist and have enough decimals is checked once the whole configuration is loaded.
  */
 import type { Asset } from '../../contract/assets.ts'
@@ -8,7 +8,7 @@ import { isObject } from '../../platform/base/json-value.ts'
 import { isAssetSymbol } from './assets.ts'
 import { given, type Problem, type Setting } from './setting-kinds.ts'
 
-/** Amounts as decimal text, by symbol of the asset. */
+/** Amounts as decimal text, by asset symbol. */
 export type AssetAmounts = ReadonlyMap<string, string>
 
 const AMOUNT = /^[0-9]{1,20}(\.[0-9]{1,18})?$/
@@ -44,7 +44,7 @@ export function assetAmounts(common: { readonly live?: true; readonly meaning: s
   }
 }
 
-/** Problems with amounts of assets that are not configured, or with more decimals than their asset. */
+/** Problems with amounts in unknown assets, or with more decimals than their asset. */
 export function assetAmountProblems(amounts: AssetAmounts, assets: readonly Asset[]): readonly Problem[] {
   return [...amounts].flatMap(([symbol, amount]): Problem[] => {
     const path = `.${symbol}`

@@ -1,6 +1,4 @@
-/**
- * The `assets` setting: the form of a configured asset, its validation, and the default assets.
- */
+/** The `assets` setting: a configured asset's form, its validation, and the default assets. */
 import type { Asset } from '../../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { isObject } from '../../platform/base/json-value.ts'
@@ -8,7 +6,7 @@ import { nearest } from '../../platform/base/nearest.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 
 const SYMBOL = /^[A-Z0-9]{1,12}$/
-/** Most decimals of an asset in the ledger: those of ether. */
+/** Most decimals for an asset in the ledger: ether's. */
 const DECIMALS_MAX = 18
 const MEMBERS = ['symbol', 'decimals', 'networks']
 
@@ -64,7 +62,7 @@ function readAssets(raw: unknown): Reading<readonly Asset[]> {
   return problems.length > 0 ? { problems } : { value: read }
 }
 
-/** The valid parts of an entry; problems are added to `problems`. */
+/** An entry's valid parts. Problems are added to `problems`. */
 function readAsset(entry: unknown, path: string, problems: Problem[]): Asset {
   const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
   if (!isObject(entry)) {

@@ -1,9 +1,8 @@
 /**
- * The `feeds` setting: connections to venues by name, so that several feeds of one kind can be used side by side. Kinds
- * and default addresses come from the venue table. A feed for each kind, with the name of the kind, exists by default.
- * The kind `tidegate` is a publisher (`upstream-feed`), which has no default address and no `rest_url`.
- * Flags, variables and flat keys of a file address single members of the map: `feeds.NAME.url` and
- * `feeds.NAME.rest_url`.
+ * The `feeds` setting: connections to venues by name, so several feeds of one kind can be used side by side. Kinds and
+ * default addresses come from the venue table. For each kind there is a default feed with the kind's name. The kind
+ * `tidegate` is a publisher (`upstream-feed`), which has no default address and no `rest_url`. Flags, variables and
+ * flat keys in a file address single members of the map: `feeds.NAME.url` and `feeds.NAME.rest_url`.
  */
 import { isObject, type JsonObject } from '../../platform/base/json-value.ts'
 import { nearest } from '../../platform/base/nearest.ts'
@@ -20,7 +19,7 @@ type Feed =
 /** By name. */
 export type Feeds = ReadonlyMap<string, Feed>
 
-/** One member of the map, as named by a flag, a variable or a flat key. */
+/** One member of the map, named by a flag, a variable or a flat key. */
 interface FeedMember {
   readonly name: string
   readonly member: 'url' | 'rest_url'
@@ -30,7 +29,7 @@ interface FeedMember {
 const FEEDS_MAX = 64
 const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const FEED_NAME_WORDS = '1 to 32 small letters, digits and hyphens, beginning with a letter'
-/** Names of other kinds of sources, present and future. */
+/** Names for other kinds of sources, present and future. */
 const RESERVED: readonly string[] = ['ingest', 'module', 'replay', 'simulator']
 const MEMBERS = ['kind', 'url', 'rest_url']
 const KINDS: readonly Feed['kind'][] = [...VENUE_NAMES, 'tidegate']
@@ -58,13 +57,13 @@ export function feeds(common: { readonly meaning: string }): Setting<Feeds> {
   }
 }
 
-/** The member that a key names, whether or not the feed exists; undefined for any other key. */
+/** The member named by a key, whether or not the feed exists. Undefined for any other key. */
 export function feedMemberOf(key: string): FeedMember | undefined {
   const match = MEMBER_KEY.exec(key)
   return match === null ? undefined : ({ name: match[1], member: match[2] } as FeedMember)
 }
 
-/** The key of the member that a variable names: `feeds.binance-us.url` for `TIDEGATE_FEEDS_BINANCE_US_URL`. */
+/** The key for a variable's member: `feeds.binance-us.url` for `TIDEGATE_FEEDS_BINANCE_US_URL`. */
 export function feedKeyOf(variable: string): string | undefined {
   const match = MEMBER_VARIABLE.exec(variable)
   if (match === null) return undefined
@@ -72,7 +71,7 @@ export function feedKeyOf(variable: string): string | undefined {
   return `feeds.${name.toLowerCase().replaceAll('_', '-')}.${member.toLowerCase()}`
 }
 
-/** The feeds with one member replaced, or why that is not possible. */
+/** The feeds with one member replaced, or why this is not possible. */
 export function withFeedMember(known: Feeds, { name, member }: FeedMember, value: unknown): Feeds | string {
   const feed = known.get(name)
   if (feed === undefined)
@@ -87,7 +86,7 @@ export function withFeedMember(known: Feeds, { name, member }: FeedMember, value
   return new Map([...known, [name, { ...feed, addresses }]])
 }
 
-/** The feeds that send a secret over a connection which others can read, each with its remedy. */
+/** The feeds that send a secret over a connection readable to others, each with its remedy. */
 export function feedTransportProblems(known: Feeds): readonly string[] {
   return [...known].flatMap(([name, feed]) => {
     const problem = feed.kind === 'tidegate' ? upstreamTransportProblem(name, feed.upstream) : undefined
@@ -135,7 +134,7 @@ function nameProblem(name: string): string | undefined {
   return name.endsWith('-rest') ? 'is not a name: it ends in -rest' : undefined
 }
 
-/** The feed of an entry; problems are added to `problems`. Undefined when the entry is not a feed. */
+/** An entry's feed. Problems are added to `problems`. Undefined when the entry is not a feed. */
 function readFeed(name: string, entry: unknown, path: string, problems: Problem[]): Feed | undefined {
   const note = (member: string, message: string): void => void problems.push({ path: path + member, message })
   if (!isObject(entry)) {

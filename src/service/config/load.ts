@@ -1,6 +1,6 @@
 /**
- * Builds the effective configuration: flags over environment over file over defaults. It reports all problems of values
- * at once (a limited number in full), each with its key and the origin of the value; relations between keys are checked
+ * Builds the effective configuration: flags over environment over file over defaults. It reports all wrong values at
+ * once (a limited number in full), each with its key and where the value comes from. Relations between keys are checked
  * once every value is valid. It never quotes a secret.
  */
 import { dirname } from 'node:path'
@@ -20,14 +20,14 @@ import { feedProblems, ingestProblems, withModulesIn } from './sources.ts'
 import { readYaml } from './yaml.ts'
 
 export interface ConfigInput {
-  /** Values of flags by key. */
+  /** The flags' values by key. */
   readonly flags: Readonly<Record<string, string>>
   readonly environment: Readonly<Record<string, string | undefined>>
   /** `--config FILE`, or `TIDEGATE_CONFIG`. */
   readonly file: string | undefined
-  /** Reads a text file; throws what `node:fs` throws. */
+  /** Reads a text file, and throws what `node:fs` throws. */
   readonly readFile: (path: string) => string
-  /** Defaults of the running verb that differ from the table, in the form of a configuration file. */
+  /** The running verb's defaults where they differ from the table, as in a configuration file. */
   readonly verbDefaults?: VerbDefaults
 }
 
@@ -44,10 +44,10 @@ export type ConfigResult =
     }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }
 
-/** Variables with the prefix that are not settings. */
+/** Other variables with the prefix. */
 const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
 
-/** Keys whose amounts must be of configured assets. */
+/** Keys whose amounts must be in configured assets. */
 const AMOUNT_KEYS = [
   'conversion.notional_max',
   'conversion.desk_limits',
@@ -56,10 +56,10 @@ const AMOUNT_KEYS = [
   'review_above.payments',
 ] as const
 
-/** The default of `auth.directory_stale_seconds` where other nodes report on a bus whether they reach the store. */
+/** The default for `auth.directory_stale_seconds` where other nodes report on a bus whether they reach the store. */
 const DIRECTORY_STALE_SECONDS_WITH_BUS = 60
 
-/** Unknown variables that are named in the warning. */
+/** Unknown variables named in the warning. */
 const UNKNOWN_NAMES_MAX = 20
 
 interface RawValue {
@@ -67,7 +67,7 @@ interface RawValue {
   readonly origin: string
 }
 
-/** Values of one origin: of keys, and of single members of `feeds` by their own keys. */
+/** One origin's values: for keys, and for single members of `feeds` by their own keys. */
 interface Layer {
   readonly values: Map<SettingKey, RawValue>
   readonly members: Map<string, RawValue>
@@ -137,7 +137,7 @@ function layered(layers: readonly Layer[]): Layer {
   return all
 }
 
-/** The feeds with the members that were given separately, and the origin of the last of them. */
+/** The feeds with the separately given members, and where the last one comes from. */
 function readMembers(
   configured: Feeds,
   members: ReadonlyMap<string, RawValue>,
@@ -181,7 +181,7 @@ function shown(config: Config, key: SettingKey): string {
   return SETTINGS[key].secret ? 'set' : String(value)
 }
 
-/** `TIDEGATE_HTTP_PORT` of `http.port`. */
+/** `TIDEGATE_HTTP_PORT` for `http.port`. */
 export function variableOf(key: string): string {
   return `TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`
 }
@@ -210,7 +210,7 @@ function readFlags({ flags }: ConfigInput, problems: ProblemList, warnings: stri
   return layer
 }
 
-/** Empty variables count as absent: that is how container files omit one. */
+/** Empty variables count as absent, because container files omit one this way. */
 function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: string[]): Layer {
   const layer = newLayer()
   const { values: found } = layer
@@ -276,7 +276,7 @@ function addSecretFile(
   problems: ProblemList,
 ): void {
   try {
-    // Editors and `echo` end files with a line break that is not part of the secret.
+    // Editors and `echo` end files with a line break, which does not belong to the secret.
     found.set(key, { value: input.readFile(path).replace(/\r?\n$/, ''), origin: `${origin} (${path})` })
   } catch (error) {
     problems.add({ key, origin, message: `cannot be read from ${path}: ${fileErrorText(error)}` })
@@ -307,7 +307,7 @@ interface Found {
   readonly warnings: string[]
 }
 
-/** Collects the known keys of a file: `http: {port: 1}` and `http.port: 1` are equal. */
+/** Collects a file's known keys: `http: {port: 1}` and `http.port: 1` are equal. */
 function collect(value: unknown, prefix: string, origin: string, found: Found): void {
   const { layer, problems, warnings } = found
   if (!isObject(value)) {

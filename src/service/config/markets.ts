@@ -1,6 +1,6 @@
 /**
- * The `markets` setting: the form of a configured market, its validation, and the simulated markets that `demo` serves
- * by default. No other verb has default markets.
+ * The `markets` setting: a configured market's form, its validation, and the simulated markets that `demo` serves by
+ * default. No other verb has default markets.
  */
 import { isObject, type JsonObject } from '../../platform/base/json-value.ts'
 import { nearest } from '../../platform/base/nearest.ts'
@@ -14,13 +14,13 @@ import {
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 import { maxAgeOf, readSources, showSource } from './sources.ts'
 
-/** Most decimals with which the prices and amounts of the simulator are exact integers. */
+/** Most decimals with which the simulator's prices and amounts are exact integers. */
 const SIMULATOR_DECIMALS_MAX = 8
 /** More levels per side than any venue offers. */
 const DEPTH_MAX = 1_000_000
 /**
  * More than the pairs that any venue lists against its main currencies. It limits what is built from all markets at
- * once: the answer of `GET /v2/markets` (0.5 MB for 2,000 markets) and the subscriptions of one connection.
+ * once: the answer to `GET /v2/markets` (0.5 MB for 2,000 markets) and one connection's subscriptions.
  */
 export const MARKETS_MAX = 2_000
 const MEMBERS = [
@@ -45,14 +45,14 @@ const SIMULATED_MARKETS: readonly ConfiguredMarket[] = [
   simulated('SOL', 'USD', 3, 6),
 ]
 
-/** The defaults of `demo` that differ from the table of settings, in the form of a configuration file. */
+/** The defaults for `demo` where they differ from the settings table, as in a configuration file. */
 export const DEMO_DEFAULTS = {
   markets: SIMULATED_MARKETS.map(showMarket),
   'simulator.allowed': true,
   'rest.sandbox': true,
 } as const
 
-/** The markets that use the simulator although it is not allowed, with their place in the setting. */
+/** The markets using the simulator although it is not allowed, with their place in the setting. */
 export function simulatorProblems(configured: readonly ConfiguredMarket[], isAllowed: boolean): readonly Problem[] {
   if (isAllowed) return []
   return configured.flatMap(({ sources }, index) => {

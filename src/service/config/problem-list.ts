@@ -1,6 +1,6 @@
 /**
- * Collects the problems of a configuration: the first ones in full with a limited length, and the number of the others.
- * A file that is not a configuration has a problem for each of its lines. Pure.
+ * Collects a configuration's problems: the first ones in full with a limited length, and the number of the others. A
+ * file that is not a configuration has a problem for each line. Pure.
  */
 const PROBLEMS_MAX = 50
 const KEY_CHARACTERS_MAX = 200
@@ -9,12 +9,12 @@ const MESSAGE_CHARACTERS_MAX = 500
 export interface ConfigProblem {
   /** The key, with the place inside its value if there is one: `markets[0].depth`. */
   readonly key: string
-  /** Origin of the value: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
+  /** The value's origin: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
   readonly origin: string
   readonly message: string
 }
 
-/** The outcome of a check on configured values: what prevents a start, and what does not. */
+/** A check's outcome on configured values: problems prevent a start, warnings do not. */
 export interface Check {
   readonly problems: readonly ConfigProblem[]
   readonly warnings: readonly string[]
@@ -34,7 +34,7 @@ export class ProblemList {
   readonly #kept: ConfigProblem[] = []
   #count = 0
 
-  /** The number of all problems, kept or not. */
+  /** The total number, kept or not. */
   get count(): number {
     return this.#count
   }

@@ -19,7 +19,7 @@ const CUSTODY_KEYS = [
 
 const BUS_FILES = ['bus.tls.ca_file', 'bus.tls.cert_file', 'bus.tls.key_file'] as const
 
-/** Constraints between keys; a broken one is reported at its `key`. */
+/** Constraints between keys. A broken one is reported at its `key`. */
 export const RELATIONS: readonly Relation[] = [
   {
     key: 'auth.jwks_url',

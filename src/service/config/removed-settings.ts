@@ -1,5 +1,5 @@
 /**
- * Keys that the release before this one had, with what applies instead. A configuration that has one still starts: the value is
+ * The previous release's keys, with their replacements. A configuration with such a key still starts: the value is
  * ignored, and a warning names the key. The next release rejects them as unknown.
  */
 export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {

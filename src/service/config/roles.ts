@@ -1,4 +1,4 @@
-/** The roles of a process, and what they mean for its parts: the only file that reads the setting `roles`. Pure. */
+/** A process's roles, and what they mean for its parts. This is the only file that reads the setting `roles`. Pure. */
 export const ROLES = ['feed', 'gateway', 'api', 'worker'] as const
 
 type Role = (typeof ROLES)[number]
@@ -11,7 +11,7 @@ export function hasRole({ roles }: Roles, role: Role): boolean {
   return roles.includes(role)
 }
 
-/** The roles whose processes keep accounts and move money; the others build no ledger and no converter. */
+/** The roles whose processes keep accounts and move money. The others build no ledger and no converter. */
 export const MONEY_ROLES = ['api', 'worker'] as const satisfies readonly Role[]
 
 export function movesMoney(config: Roles): boolean {

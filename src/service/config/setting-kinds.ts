@@ -1,15 +1,15 @@
 /**
- * The kinds of values that settings have: what each accepts as text (flags, environment) and as a YAML value, and its
- * description in problems, help and the reference page. Messages never quote a secret.
+ * The kinds of setting values: what each accepts as text (flags, environment) and as a YAML value, and its description
+ * in problems, help and the reference page. Messages never quote a secret.
  */
 
 export interface Problem {
-  /** Place inside the value (`[0].depth`); empty for the value itself. */
+  /** Place inside the value (`[0].depth`), empty for the value itself. */
   readonly path: string
   readonly message: string
 }
 
-/** Longest quoted part of a value. */
+/** Longest quoted part. */
 const SHOWN_CHARACTERS_MAX = 100
 
 /** The given value in a message. */
@@ -27,17 +27,17 @@ export type Reading<Value> = { readonly value: Value } | { readonly problems: re
 
 export interface Setting<Value> {
   readonly initial: Value
-  /** The meaning of the value in one phrase, with the unit where the key does not contain it. */
+  /** The value's meaning in one phrase, with the unit where the key does not contain it. */
   readonly meaning: string
-  /** Description of the accepted values: `a whole number from 0 to 65535`. */
+  /** Describes the accepted values: `a whole number from 0 to 65535`. */
   readonly accepts: string
   readonly secret: boolean
-  /** Whether a reload applies a new value; without it, a restart is needed. */
+  /** Whether a reload applies a new value. Otherwise a restart is needed. */
   readonly live?: true
-  /** Whether text of flags and variables is parsed as YAML before `read`. */
+  /** Whether text in flags and variables is parsed as YAML before `read`. */
   readonly structured: boolean
   read(value: unknown): Reading<Value>
-  /** The value in the form of a configuration file. */
+  /** The value as in a configuration file. */
   show(value: Value): unknown
 }
 
@@ -68,7 +68,7 @@ function setting<Value>(
   }
 }
 
-/** Text that matches a pattern. YAML values of other types are refused because their text is lost (0123, no, 1e3). */
+/** Text that matches a pattern. YAML values with other types are refused because their text is lost (0123, no, 1e3). */
 export function text(common: Common<string> & { accepts: string; pattern: RegExp; secret?: boolean }): Setting<string> {
   const { accepts, pattern, secret, ...rest } = common
   return setting(
@@ -79,7 +79,7 @@ export function text(common: Common<string> & { accepts: string; pattern: RegExp
   )
 }
 
-/** An absolute address with one of the schemes, without user, query or fragment; trailing slashes are removed. */
+/** An absolute address with one of the schemes, without user, query or fragment. Trailing slashes are removed. */
 export function url(common: Common<string> & { schemes: readonly string[]; optional?: boolean }): Setting<string> {
   const { schemes, optional, ...rest } = common
   const accepts = `an address starting with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`
@@ -93,17 +93,17 @@ export function url(common: Common<string> & { schemes: readonly string[]; optio
   })
 }
 
-/** A PostgreSQL address in the form of its own tools, or empty; it may contain a password and is never quoted. */
+/** A PostgreSQL address as its own tools write it, or empty. It may contain a password and is never quoted. */
 export function databaseUrl(common: Common<string>): Setting<string> {
   const accepts = 'an address such as postgres://user:password@host:5432/database'
-  // A host in the query is the folder of a socket; the address then has no host before the path.
+  // A host in the query is a socket's folder. The address then has no host before the path.
   const isAddress = (value: string) =>
     /^postgres(ql)?:\/\/[^\s\0]+$/.test(value) && (URL.canParse(value) || URL.canParse(value.replace('@/', '@host/')))
   const read = (value: unknown) => (typeof value === 'string' && (value === '' || isAddress(value)) ? value : undefined)
   return setting(common, accepts, read, true)
 }
 
-/** One or more addresses of NATS, separated by commas, or empty; they may contain a password and are never quoted. */
+/** One or more NATS addresses, separated by commas, or empty. They may contain a password and are never quoted. */
 export function natsUrl(common: Common<string>): Setting<string> {
   const accepts = 'addresses such as nats://user:password@host:4222 or tls://host, separated by commas'
   const isAddress = (value: string) => {
@@ -180,8 +180,8 @@ export function choice<const Value extends string>(
 }
 
 /**
- * A list of distinct texts that each pass `fits`; a single text is a list of one. Empty by default unless `initial` is
- * given.
+ * A list of distinct texts that each pass `fits`. A single text is a list with one entry. Empty by default unless
+ * `initial` is given.
  */
 export function list(common: {
   readonly initial?: readonly string[]

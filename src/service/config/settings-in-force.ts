@@ -1,4 +1,4 @@
-/** The effective settings for people: each with its value, masked where it is secret, and the origin of the value. */
+/** The effective settings for people: each with its value, masked where it is secret, and the value's origin. */
 import type { Setting } from './setting-kinds.ts'
 import { type Config, isLive, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
 
@@ -7,7 +7,7 @@ export type Origins = Readonly<Record<SettingKey, string>>
 
 export interface SettingInForce {
   readonly key: SettingKey
-  /** In the form of a configuration file. */
+  /** As in a configuration file. */
   readonly value: unknown
   readonly origin: string
   /** Whether a reload applies a new value. */

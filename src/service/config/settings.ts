@@ -1,8 +1,8 @@
 /**
  * The table of all configuration keys. Validation, flags, help, `check-config` and the reference page are generated
- * from it; a test rejects keys that no code reads. Limits of connections, requests and bytes apply per node, quotas and
- * amounts of money to all nodes together. Each topic has a file in `settings/`; the topics are in the order of the
- * reference page.
+ * from it, and a test rejects keys that no code reads. Limits on connections, requests and bytes apply per node, quotas
+ * and money amounts to all nodes together. Each topic has a file in `settings/`, and the topics are in the reference
+ * page's order.
  */
 import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
@@ -56,7 +56,7 @@ export type Config = { readonly [Key in SettingKey]: ValueOf<(typeof SETTINGS)[K
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[]
 
-/** Whether a reload applies a new value of the key. */
+/** Whether a reload applies the key's new value. */
 export function isLive(key: SettingKey): boolean {
   return (SETTINGS[key] as Setting<unknown>).live === true
 }

@@ -1,6 +1,6 @@
 /**
- * The `sources` of a configured market: how each entry is parsed, and which may be combined. The form of symbols comes
- * from the venue table.
+ * A configured market's `sources`: how each entry is parsed, and which may be combined. The symbols' form comes from
+ * the venue table.
  */
 
 import { resolve } from 'node:path'
@@ -18,19 +18,19 @@ import { type Feeds, unknownFeedText } from './feeds.ts'
 import { hasRole } from './roles.ts'
 import { given, type Problem } from './setting-kinds.ts'
 
-/** Longest maximum age of a source, a day. */
+/** A source's longest maximum age, a day. */
 const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 
-/** Most sources of one market. */
+/** Most sources for one market. */
 export const SOURCES_MAX = 8
 
 /** Symbols that a publisher may use. */
 const PUBLISHED_SYMBOLS = { symbolPattern: /^[\x21-\x7e]{1,64}$/, symbolExample: 'BTCUSD' }
 
-/** The file of a module, and a symbol of its engine. */
+/** A module's file, and its engine's symbol. */
 const MODULE = /^[^\0]{1,4096}:[\x21-\x39\x3b-\x7e]{1,64}$/
 
-/** The problem of a source with the configured feeds, if there is one. */
+/** A source's problem with the configured feeds, if there is one. */
 export function feedProblem(source: MarketSource, feeds: Feeds): string | undefined {
   if (!isVenueSource(source)) return undefined
   const feed = feeds.get(source.feed)
@@ -41,7 +41,7 @@ export function feedProblem(source: MarketSource, feeds: Feeds): string | undefi
   return `${given(sourceText(source))}, not like ${source.feed}:${symbolExample}`
 }
 
-/** A source in the form of the configuration: its text, or an object when it has its own maximum age. */
+/** A source as in the configuration: its text, or an object when it has its own maximum age. */
 export function showSource(source: MarketSource): unknown {
   const { maxAgeMilliseconds } = source
   return maxAgeMilliseconds === undefined
@@ -49,7 +49,7 @@ export function showSource(source: MarketSource): unknown {
     : { source: sourceText(source), max_age_ms: maxAgeMilliseconds }
 }
 
-/** The forms of a source, for messages and pages. */
+/** A source's forms, for messages and pages. */
 export const SOURCE_FORMS: readonly string[] = [
   'simulator',
   'ingest',
@@ -58,7 +58,7 @@ export const SOURCE_FORMS: readonly string[] = [
   'replay:FILE',
 ]
 
-/** The problems of the sources of all markets as written, with the configured feeds. */
+/** All markets' source problems as written, with the configured feeds. */
 export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[] {
   const problems: Problem[] = []
   for (const [index, market] of (Array.isArray(markets) ? (markets as unknown[]) : []).entries()) {
@@ -80,8 +80,8 @@ interface IngestSettings {
 }
 
 /**
- * Whether engines can publish to the service that this process belongs to: to this process, or to those with the role feed, of
- * which its own settings show only the markets.
+ * Whether engines can publish to the service: to this process, or to one with the role `feed`, whose markets alone
+ * appear in this process's settings.
  */
 export function takesPublications(
   configured: readonly ConfiguredMarket[],
@@ -91,8 +91,8 @@ export function takesPublications(
 }
 
 /**
- * The markets with the source `ingest` of a process with the role feed without an ingest listener, with their place in the
- * setting. Processes of other roles receive these markets over the bus.
+ * The markets with the source `ingest`, in a process that has the role feed but no ingest listener, with their place in
+ * the setting. Processes with other roles receive these markets over the bus.
  */
 export function ingestProblems(
   configured: readonly ConfiguredMarket[],
@@ -109,7 +109,7 @@ export function ingestProblems(
 
 /**
  * Parses a list of sources and collects its problems.
- * @param path place of the list in the setting
+ * @param path the list's place in the setting
  */
 export function readSources(value: unknown, path: string, problems: Problem[]): readonly MarketSource[] {
   const note = (place: string, message: string) => problems.push({ path: path + place, message })
@@ -165,7 +165,7 @@ export function maxAgeOf(value: unknown): number | string {
   return fits ? value : `${given(value)}, not a whole number of milliseconds from 1 to ${MAX_AGE_MILLISECONDS_MAX}`
 }
 
-/** The source that a text names, or the problem with it; `feedProblem` checks whether its feed exists. */
+/** The source named by a text, or the problem with it. `feedProblem` checks whether its feed exists. */
 function sourceOf(value: unknown): MarketSource | string {
   if (typeof value !== 'string' || value === '') return `${given(value)}, not ${SOURCE_FORMS.join(' or ')}`
   const colon = value.indexOf(':')
@@ -179,7 +179,7 @@ function sourceOf(value: unknown): MarketSource | string {
   return { feed, symbol }
 }
 
-/** The markets with the files of modules relative to a folder. */
+/** The markets with their modules' files relative to a folder. */
 export function withModulesIn(folder: string, configured: readonly ConfiguredMarket[]): readonly ConfiguredMarket[] {
   return configured.map((market) => ({
     ...market,

@@ -1,6 +1,6 @@
 /**
- * Selects the issuer of access tokens from the configuration: the service itself, or an external issuer
- * (`auth.issuer`). With an external issuer the service issues no tokens.
+ * Selects the access tokens' issuer from the configuration: the service itself, or an external issuer (`auth.issuer`).
+ * With an external issuer the service issues no tokens.
  */
 import type { Directory } from '../../access/clients/directory.ts'
 import { createOutsideIssuer } from '../../access/clients/outside-issuer.ts'
@@ -38,9 +38,8 @@ export function createVerifier(options: {
 }
 
 /**
- * The issuer that a new store gets, which never changes afterwards: `http.public_url`, else the listener's address.
- * Empty when the port is chosen by the system or the listener is bound to all interfaces; the store then makes a random
- * URN.
+ * A new store's issuer, which never changes afterwards: `http.public_url`, else the listener's address. Empty when the
+ * system chooses the port or the listener is bound to all interfaces. The store then makes a random URN.
  */
 export function issuerOfNewStore(config: Config): string {
   const { 'http.public_url': publicUrl, 'http.host': host, 'http.port': port } = config

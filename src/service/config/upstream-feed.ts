@@ -1,6 +1,6 @@
 /**
- * A feed of the kind `tidegate` as an operator configures it: the address of a publisher and the credentials for it.
- * Secrets are never quoted in a problem, and are masked where the configuration is shown.
+ * A feed of the kind `tidegate` as an operator configures it: a publisher's address and the credentials for it. Secrets
+ * are never quoted in a problem, and are masked where the configuration is shown.
  */
 import type { JsonObject } from '../../platform/base/json-value.ts'
 import { nearest } from '../../platform/base/nearest.ts'
@@ -22,7 +22,7 @@ type Member = (typeof MEMBERS)[number]
 
 const MASK = '********'
 const SECRET_CHARACTERS_MAX = 16_384
-/** Characters of the value of a header. */
+/** Characters in a header's value. */
 const SECRET = /^[\x21-\x7e]+$/
 const PATH = /^[^\0]{1,4096}$/
 const CLIENT_ID = /^[\x21-\x7e]{1,256}$/
@@ -31,7 +31,7 @@ const LOOPBACK = /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/
 const ADDRESS = url({ initial: '', meaning: '', schemes: ['wss', 'ws'] })
 const AUTH_ADDRESS = url({ initial: '', meaning: '', schemes: ['https', 'http'] })
 
-/** Parses an entry; problems are added to `problems`. Undefined when it has any. */
+/** Parses an entry. Problems are added to `problems`. Undefined when it has any. */
 export function readUpstreamFeed(entry: JsonObject, path: string, problems: Problem[]): Upstream | undefined {
   const before = problems.length
   const note = (member: string, message: string): void => void problems.push({ path: `${path}.${member}`, message })
@@ -83,7 +83,7 @@ export function showUpstreamFeed({ url: address, credentials }: Upstream): JsonO
   }
 }
 
-/** A feed that sends its secret over a connection which others can read; undefined when it is protected, or local. */
+/** A feed that sends its secret over a connection readable to others. Undefined when it is protected, or local. */
 export function upstreamTransportProblem(name: string, { url: address, credentials }: Upstream): string | undefined {
   if (credentials.kind === 'none') return undefined
   const plain = [address, ...(credentials.kind === 'client' ? [credentials.authUrl] : [])].find(
@@ -106,7 +106,7 @@ function credentialsOf(
   return { kind: 'client', clientId, clientSecret, authUrl }
 }
 
-/** The origin of the publisher, over TLS unless it is on this machine without it. */
+/** The publisher's origin, over TLS unless it is on this machine without it. */
 function defaultAuthUrl(address: string): string {
   if (address === '') return ''
   const { protocol, host } = new URL(address)

@@ -1,28 +1,28 @@
 /**
- * Parses YAML (and JSON, which is YAML) as plain values; the only file that imports the library. For any text, the time
- * and the size of the result are limited, and the result has no cycles: the time of the library is quadratic in the
- * number of keys of a mapping and of aliases, and it resolves an alias that refers to itself.
+ * Parses YAML (and JSON, which is YAML) as plain values. No other file imports the library. For any text, the time and
+ * the result's size are limited, and the result has no cycles: the library's time is quadratic in a mapping's keys and
+ * in the number of aliases, and it resolves an alias that refers to itself.
  */
 import { type Document, isScalar, parseDocument, visit } from 'yaml'
 
 export type YamlResult = { readonly value: unknown } | { readonly problem: string }
 
-/** Enough for more than a thousand markets; a text of this size takes at most about half a second. */
+/** Enough for more than a thousand markets. A text this long takes at most about half a second. */
 const CHARACTERS_MAX = 262_144
-/** Aliases in a text; for each, the library searches the whole document. */
+/** Aliases in a text. For each, the library searches the whole document. */
 const ALIASES_MAX = 100
-/** Values after resolving all aliases, and levels of nesting. */
+/** Values after resolving all aliases, and nesting levels. */
 const VALUES_MAX = 100_000
 const LEVELS_MAX = 64
 
 /**
- * A document as plain values. `problem` names the place of the first error, and never quotes the text, which may
- * contain a secret.
+ * A document as plain values. `problem` names the first error's place, and never quotes the text, which may contain a
+ * secret.
  */
 export function readYaml(text: string): YamlResult {
   if (text.length > CHARACTERS_MAX) return { problem: `is longer than ${CHARACTERS_MAX} characters` }
   try {
-    // Repeated keys are detected below: the library compares each key with all others of its mapping.
+    // Repeated keys are detected below, because the library compares each key with all others in its mapping.
     const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false })
     const [mistake] = document.errors
     if (mistake !== undefined) return notValid(text, mistake.pos[0], mistake.code.toLowerCase().replaceAll('_', ' '))
@@ -42,7 +42,7 @@ function notValid(text: string, position: number, what: string): YamlResult {
   return { problem: `line ${line} is not valid YAML (${what})` }
 }
 
-/** The number of aliases, and the position of the first repeated key. */
+/** The number of aliases, and the first repeated key's position. */
 function inspect(document: Document): { readonly aliases: number; readonly repeatedKey: number | undefined } {
   let aliases = 0
   let repeatedKey: number | undefined

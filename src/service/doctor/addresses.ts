@@ -1,6 +1,6 @@
 /**
- * The checks of `tidegate doctor` on deposit addresses: the keys that they are derived from, the test seed of a demo, and
- * the free imported addresses.
+ * The doctor's checks on deposit addresses: the keys from which they are derived, a demo's test seed, and the free
+ * imported addresses.
  */
 import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import { addressOrigins, TEST_SEED_FILE } from '../keys/address-keys.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './finding.ts'
 
 const NAME = 'addresses'
-/** Permission bits of other users. */
+/** Other users' permission bits. */
 const OTHERS = 0o077
 
-/** The first address of each key is shown, to be compared with what the wallet shows. */
+/** Each key's first address is shown, to be compared with the wallet's. */
 export function examineAddressKeys(config: Config): Finding[] {
   const origins = addressOrigins(config)
   const keys = origins.flatMap(({ networks, origin, firstAddress }) =>
@@ -45,7 +45,7 @@ interface PoolCount {
   readonly used: number
 }
 
-/** The pools of imported addresses; no finding for a pool that nothing was imported into. */
+/** Reports the pools with imported addresses, and no pool without any. */
 export function poolFindings(pools: readonly PoolCount[]): Finding[] {
   return pools.flatMap(({ network, free, used }) => {
     if (free + used === 0) return []

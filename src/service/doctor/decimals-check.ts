@@ -1,6 +1,6 @@
 /**
- * Compares the decimals of the configured assets with those that the ledger counts in, for `check-config`. Only a PostgreSQL
- * store is read: an embedded one is opened by its service, `migrate` and `doctor` alone, and `serve` and `doctor` check it.
+ * Compares the configured assets' decimals with the ledger's, for `check-config`. It reads only a PostgreSQL store: an
+ * embedded one is opened by its service, `migrate` and `doctor` alone, and `serve` and `doctor` check it.
  */
 import { decimalsFaults } from '../../money/ledger/assets.ts'
 import type { Clock } from '../../platform/base/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * The findings about this node while it runs: what `tidegate doctor` looks for itself, made by the process that is
- * examined. It reads files and the store, asks no venue, and changes nothing.
+ * The findings about this node while it runs: the doctor's own examinations, made by the examined process. It reads
+ * files and the store, asks no venue, and changes nothing.
  */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
@@ -73,7 +73,7 @@ const Settings = Type.Object({
   ),
 })
 
-/** Declares the routes, relative to the prefix of `app`. The operator guard runs before them. */
+/** Declares the routes, relative to the prefix in `app`. The operator guard runs before them. */
 export function registerDoctorRoutes(app: FastifyInstance, options: DoctorOptions): void {
   app.get('/doctor', answered(Findings), async () => ({ findings: await findingsOf(options) }))
   app.get('/settings', answered(Settings), async () => {
@@ -100,7 +100,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
   ]
 }
 
-/** What has to be read from the store; its failure is a finding. */
+/** Reads the store. A failure is a finding. */
 async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Finding[]> {
   try {
     const keys = issuesTokens(config) ? [await signingKeyFinding(db, clock)] : []

@@ -1,6 +1,6 @@
 /**
- * The checks of `tidegate doctor` on files: the data folder, the folder of recordings, the operator token, the encryption
- * key, the TLS certificates. They change nothing.
+ * The doctor's checks on files: the data folder, the recordings' folder, the operator token, the encryption key, the
+ * TLS certificates. They change nothing.
  */
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
@@ -15,13 +15,13 @@ import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../process/dat
 import { bad, checkFindings, type Finding, ok, reasonOf, warn } from './finding.ts'
 import { checkRecordingFolder } from './recording-folder.ts'
 
-/** A new embedded store needs about 40 MB; its write-ahead log can double that. */
+/** A new embedded store needs about 40 MB, and its write-ahead log can double this. */
 const FREE_BYTES_MIN = 100_000_000
 const FREE_BYTES_LOW = 1_000_000_000
 /** The most that a market was seen to record in an hour. */
 const MARKET_HOUR_BYTES = 100_000_000
 const DAY_MILLISECONDS = 86_400_000
-/** Renewing by hand takes some days; automatic renewal happens earlier. */
+/** Renewing by hand takes some days, and automatic renewal happens earlier. */
 const CERTIFICATE_DAYS_LOW = 14
 
 export function examineFolder(folder: string): Finding {
@@ -58,9 +58,9 @@ export function examineFolder(folder: string): Finding {
 }
 
 /**
- * The folder of recordings, and whether its disk can keep `recording.keep_hours`. What the recordings that are still to
- * come need is estimated by the largest of the last hours that are complete, or else by the figures of docs/reference/limits.md.
- * No finding without `recording.dir`.
+ * Examines the recordings' folder, and whether its disk can keep `recording.keep_hours`. Future recordings' needs are
+ * estimated by the largest recent complete hour, or else by the figures in docs/reference/limits.md. No finding without
+ * `recording.dir`.
  */
 export async function examineRecordingFolder(
   config: Config,
@@ -92,7 +92,7 @@ export async function examineRecordingFolder(
   return [warn(name, detail, 'free disk space, or decrease recording.keep_hours: on a full disk the recording stops')]
 }
 
-/** @returns how many hours have a recording, and the bytes of the largest of the last day that are complete */
+/** @returns how many hours have a recording, and the size in bytes of the last day's largest complete hour */
 async function sizeRecordings(
   path: string,
   nowMilliseconds: number,
@@ -135,7 +135,7 @@ export function examineOperatorToken(config: Config): Finding {
   return ok(name, `${path}, mode ${modeText(stats)}`)
 }
 
-/** Checks the file; whether it is the key of the store is checked in the store. */
+/** Checks the file. Whether it is the store's key is checked in the store. */
 export function examineEncryptionKeyFile(config: Config): Finding {
   const name = 'encryption key'
   if (config['keys.encryption_key'] !== '') return ok(name, 'from the configuration')

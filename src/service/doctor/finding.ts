@@ -1,5 +1,5 @@
 /**
- * The findings about an installation, of `tidegate doctor`, `tidegate check-config` and the operator API: one line each,
+ * Findings about an installation, for `tidegate doctor`, `tidegate check-config` and the operator API: one line each,
  * with the next step where something is wrong. Pure.
  */
 import { type Check, describeProblem } from '../config/problem-list.ts'

@@ -1,5 +1,5 @@
 /**
- * Examines the file of `operator.oidc.client_secret_file`, for a start, `check-config` and `doctor`. Without an issuer
+ * Examines the file in `operator.oidc.client_secret_file`, for a start, `check-config` and `doctor`. Without an issuer
  * there is nothing to examine.
  */
 import { statSync } from 'node:fs'

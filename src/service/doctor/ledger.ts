@@ -1,6 +1,6 @@
 /**
- * The checks of `tidegate doctor` on the ledger: balances that are not the sum of their postings, transfers that do not show
- * what happened, postings that were changed, and decimals of assets that the configuration would change. They change nothing.
+ * The doctor's checks on the ledger: balances that differ from the sum of their postings, transfers that misreport what
+ * happened, changed postings, and asset decimals that the configuration would change. They change nothing.
  */
 import { decimalsFaults } from '../../money/ledger/assets.ts'
 import { LedgerComparison } from '../../money/ledger/comparison.ts'
@@ -13,14 +13,13 @@ import type { Config } from '../config/settings.ts'
 import { bad, type Finding, ok, warn } from './finding.ts'
 
 const NAME = 'ledger'
-/** Of a statement about all segments; no request waits for it. */
+/** For a statement about all segments. No request waits for it. */
 const STATEMENT_MILLISECONDS_MAX = 60_000
 const OVERDUE_NEXT = 'see the log of the service for what stops it'
 const NEXT = 'docs/explanation/ledger.md; pause deliveries until it is understood'
 
 /**
- * Reads the whole ledger of a store that this command has opened, and compares it.
- *
+ * Reads and compares the whole ledger of a store that this command has opened.
  * @param onProgress called after each step with the number of balances compared so far
  */
 export async function examineLedger(
@@ -43,8 +42,8 @@ export async function examineLedger(
 }
 
 /**
- * Runs `work` on sums that begin with the first posting. The tables that it writes are temporary ones in front of those of the
- * service, so nothing changes.
+ * Runs `work` on sums from the first posting on. It writes to temporary tables in front of the service's, so nothing
+ * changes.
  */
 async function readWholeLedger<Result>(db: Db, work: (store: LedgerStore) => Promise<Result>): Promise<Result> {
   const run = async (transaction: Transaction<unknown>): Promise<Result> => {
@@ -52,7 +51,7 @@ async function readWholeLedger<Result>(db: Db, work: (store: LedgerStore) => Pro
       await sql`create temporary table copied (like ${sql.table(table)} including all) on commit drop`.execute(
         transaction,
       )
-      // Segments that were read before have digests to compare with.
+      // Segments read before have digests to compare with.
       if (table === 'ledger_segments') await sql`insert into copied table ledger_segments`.execute(transaction)
       await sql`alter table copied rename to ${sql.table(table)}`.execute(transaction)
     }
@@ -65,7 +64,7 @@ async function readWholeLedger<Result>(db: Db, work: (store: LedgerStore) => Pro
   return await db.transaction<unknown, Result>(run, { statementMillisecondsMax: STATEMENT_MILLISECONDS_MAX })
 }
 
-/** The last comparison of the running service. */
+/** The running service's last comparison. */
 export function ledgerFinding(state: LedgerState): Finding {
   const { differences, balances, compared_at, overdue, changed_postings, postings_read_at: read } = state
   const fault = faultOf(differences, changed_postings)

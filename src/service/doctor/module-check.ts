@@ -1,6 +1,6 @@
 /**
- * Checks the modules that markets name as their sources: each can be loaded and supports this version of the contract.
- * Loading executes the code of a module, as a start does; `createSource` is not called.
+ * Checks the modules that markets name as their sources: each can be loaded and supports this contract version. Loading
+ * executes a module's code, as a start does, but `createSource` is not called.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { loadModule } from '../../streaming/sources/module/module-loader.ts'
@@ -8,7 +8,7 @@ import { moduleSymbol } from '../../streaming/sources/module/module-source.ts'
 import type { Check, ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
-/** @param origins the origin of each value: flag, variable, file or default */
+/** @param origins where each value comes from: flag, variable, file or default */
 export async function checkModules(
   { markets }: Pick<Config, 'markets'>,
   origins: Readonly<Pick<Record<SettingKey, string>, 'markets'>>,

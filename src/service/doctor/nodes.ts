@@ -1,4 +1,4 @@
-/** The findings of `tidegate doctor` about the other nodes, as the running service knows them. */
+/** The doctor's findings about the other nodes, as the running service knows them. */
 import type { NodeDocument } from '../../streaming/cluster/nodes.ts'
 import { type Finding, ok, warn } from './finding.ts'
 

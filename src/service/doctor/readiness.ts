@@ -1,4 +1,4 @@
-/** The findings of `tidegate doctor` from `/readyz`: whether the node is ready, and the markets that are not live. Pure. */
+/** The doctor's findings from `/readyz`: whether the node is ready, and which markets are not live. Pure. */
 import { SIMULATED_NOTICE } from '../../streaming/sources/source.ts'
 import type { Readiness, ReadinessCheck } from '../health/readiness.ts'
 import { bad, type Finding, ok, warn } from './finding.ts'
@@ -7,7 +7,7 @@ const NEXT_STEP = 'see its source, and the log of the service'
 
 export function readinessFindings({ ready, checks }: Readiness): Finding[] {
   const markets = checks.filter(({ name }) => /^market \S+$/.test(name))
-  // Each source of a market with several has its own row.
+  // A market with several sources has a row for each.
   const sources = checks.filter(({ name }) => /^market \S+ source /.test(name))
   const gates = checks.filter((check) => !check.ok && !markets.includes(check) && !sources.includes(check))
   const live = markets.filter(({ ok: isLive }) => isLive).length

@@ -1,13 +1,13 @@
 /**
  * Checks the recordings that markets name as their sources: each can be read, contains the market, and has no more
- * decimals than the market. It reads the header of each file and closes it.
+ * decimals than the market. It reads each file's header and closes it.
  */
 import { openRecording } from '../../streaming/recordings/reader.ts'
 import { type RecordedMarket, recordedIndex } from '../../streaming/recordings/recording.ts'
 import type { Check, ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
-/** @param origins the origin of each value: flag, variable, file or default */
+/** @param origins where each value comes from: flag, variable, file or default */
 export async function checkRecordings(
   { markets }: Config,
   origins: Readonly<Record<SettingKey, string>>,
@@ -31,7 +31,7 @@ export async function checkRecordings(
   return { problems, warnings: [] }
 }
 
-/** The markets of a recording, or why it cannot be read. */
+/** A recording's markets, or why it cannot be read. */
 async function readMarkets(path: string): Promise<readonly RecordedMarket[] | string> {
   try {
     const reader = await openRecording(path)

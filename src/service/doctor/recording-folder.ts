@@ -1,11 +1,11 @@
-/** Whether the folder of `recording.dir` can be written, as a start, `check-config` and `doctor` examine it. */
+/** Examines whether the folder `recording.dir` can be written, for a start, `check-config` and `doctor`. */
 import { accessSync, constants, mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { hasCode } from '../../platform/base/error-code.ts'
 import type { Check } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
-/** The check of `check-config`; it creates nothing. */
+/** The check for `check-config`. It creates nothing. */
 export function checkRecordingFolder(config: Config, origins: Readonly<Record<SettingKey, string>>): Check {
   const folder = config['recording.dir']
   const problem = folder === '' ? undefined : folderProblem(folder, false)
@@ -13,7 +13,7 @@ export function checkRecordingFolder(config: Config, origins: Readonly<Record<Se
   return { problems: [{ key: 'recording.dir', origin: origins['recording.dir'], message: problem }], warnings: [] }
 }
 
-/** @param creates make the folder, for its owner alone, when it is missing; otherwise its parent must be writable */
+/** @param creates make a missing folder, for its owner alone. Otherwise its parent must be writable */
 export function folderProblem(folder: string, creates: boolean): string | undefined {
   const path = resolve(folder)
   try {
@@ -26,7 +26,7 @@ export function folderProblem(folder: string, creates: boolean): string | undefi
     rmdirSync(mkdtempSync(join(path, '.start-')))
     return undefined
   } catch (error) {
-    // When the disk has space again, the recording begins; the stream does not depend on it.
+    // When the disk has space again, the recording begins. The stream does not depend on it.
     if (hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT')) return undefined
     const { code, message } = error as NodeJS.ErrnoException
     return `cannot be used: ${path} cannot be written (${code ?? message})`

@@ -1,7 +1,7 @@
 /**
- * Asks the venues whether the sources of the configured markets can be used: each pair is listed, has a book, and has
- * no more decimals than its market. A venue that cannot be asked causes a warning, never a problem, and every lookup
- * has a time limit of a few seconds. No connection outlives the check, and it is not counted in metrics.
+ * Asks the venues whether the configured markets' sources can be used: each pair is listed, has a book, and has no more
+ * decimals than its market. A venue that cannot be asked causes a warning, never a problem, and every lookup is limited
+ * to a few seconds. No connection outlives the check, and it is not counted in metrics.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
@@ -14,11 +14,11 @@ import type { Check, ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
 export interface SourceCheck extends Check {
-  /** Number of venue sources without a problem; they may have warnings. */
+  /** Number of venue sources without a problem. They may have warnings. */
   readonly goodCount: number
 }
 
-/** A source of a market that is read through a feed, with its key in the configuration. */
+/** A market's source that is read through a feed, with its key in the configuration. */
 interface PlacedSource {
   readonly key: string
   readonly market: MarketDefinition
@@ -27,8 +27,8 @@ interface PlacedSource {
 }
 
 /**
- * Asks the venues of all feeds that the markets name, in parallel.
- * @param origins the origin of each value
+ * Asks the venues behind all feeds that the markets name, in parallel.
+ * @param origins where each value comes from
  */
 export async function checkSources(
   config: Config,
@@ -79,7 +79,7 @@ function placedSources({ markets }: Config): PlacedSource[] {
   )
 }
 
-/** The venue refuses books beyond its limit per connection; the last of the configured markets would have none. */
+/** The venue refuses books beyond its limit per connection, so the last configured markets would have none. */
 function booksWarnings(name: string, count: number, { feeds }: Config): readonly string[] {
   const kind = feeds.get(name)?.kind
   const { booksMax } = kind === undefined || kind === 'tidegate' ? {} : (VENUES[kind] as Venue)
@@ -88,7 +88,7 @@ function booksWarnings(name: string, count: number, { feeds }: Config): readonly
   return [`the venue takes ${booksMax} books on a connection, and markets name ${count} of ${name}; ${remedy}`]
 }
 
-/** The venue's listings of these symbols, by symbol, or the reason why it gave none. */
+/** The venue's listings for these symbols, by symbol, or the reason why it gave none. */
 async function ask(
   name: string,
   symbols: readonly string[],
@@ -97,7 +97,7 @@ async function ask(
 ): Promise<Map<string, Listing> | string> {
   const feed = feeds.get(name)
   if (feed === undefined) return 'there is no such feed'
-  // Failures are returned as warnings; log lines would mix with the output of the command.
+  // Failures are returned as warnings, because log lines would mix with the command's output.
   const parts = { name, clock, log: createLog('silent') }
   const listings =
     feed.kind === 'tidegate'

@@ -1,6 +1,6 @@
 /**
- * The checks of `tidegate doctor` on a store that it opens: the schema, the signing keys, the store's clock. They change
- * nothing and apply no migrations.
+ * The doctor's checks on a store that it opens: the schema, the signing keys, the store's clock. They change nothing
+ * and apply no migrations.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { readEncryptionKeyId } from '../../access/clients/key-encryption.ts'
@@ -20,12 +20,14 @@ import { CLOCK_DIFFERENCE_MILLISECONDS_MAX, readClockDifference } from '../../pl
 import { readCommitFloors } from '../../streaming/markets/commit-times.ts'
 import { bad, type Finding, ok, warn } from './finding.ts'
 
-/** The stored floor of commit times is ahead of the last known commit, in case of a crash; twice that is suspicious. */
+/**
+ * The stored floor for commit times is ahead of the last known commit, in case of a crash. Twice as far is suspicious.
+ */
 const FLOOR_MILLISECONDS_MAX = 6_000
 const DAY_MILLISECONDS = 86_400_000
-/** Tolerated delay of a key rotation: all nodes may have been down when it was due. */
+/** A key rotation's tolerated delay: all nodes may have been down when it was due. */
 const ROTATION_DAYS_LATE_MAX = 7
-/** Few keys are valid at the same time; the newest come first. */
+/** Few keys are valid at the same time. The newest come first. */
 const KEYS_READ = 10
 
 /** @param place the store, for people: `embedded, ./data/store` */
@@ -62,7 +64,7 @@ export function restoredFinding(): Finding {
   return bad('deliveries', 'paused, because the store was restored or promoted', RESTORED_STORE_PAGE)
 }
 
-/** Whether the store is encrypted with the key of this node; no finding when the check of the file suffices. */
+/** Whether the store is encrypted with this node's key. No finding when the file's check suffices. */
 export async function examineEncryption(db: Db, key: EncryptionKey | undefined): Promise<Finding[]> {
   const name = 'encryption key'
   const neededId = await readEncryptionKeyId(db)
@@ -74,7 +76,7 @@ export async function examineEncryption(db: Db, key: EncryptionKey | undefined):
   return [bad(name, detail, 'set keys.encryption_key, or restore the file; see docs/how-to/custody.md if it is lost')]
 }
 
-/** Compares this machine's clock with the store's, and with the commit times that were published before. */
+/** Compares this machine's clock with the store's, and with previously published commit times. */
 export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> {
   const name = 'clock'
   const ahead = await readClockDifference(db, clock)

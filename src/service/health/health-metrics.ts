@@ -1,7 +1,7 @@
 /**
- * The state of the node as metrics: readiness and each of its checks, every market, the store and its statements, the
- * directory, the process, the version. Values are read from the modules when the metrics are scraped; only the times of
- * statements are recorded as they occur.
+ * Reports the node's state as metrics: readiness and each check, every market, the store and its statements, the
+ * directory, the process, the version. Values are read from the modules during a scrape. Only the statements' times are
+ * recorded as they occur.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { droppedLogLines } from '../../platform/base/log.ts'
@@ -10,25 +10,25 @@ import { programVersion } from '../../platform/base/version.ts'
 import { type Db, StoreUnavailable } from '../../platform/store/db.ts'
 import type { Readiness } from './readiness.ts'
 
-/** The part of a replica that the metrics show. */
+/** The replica's values for the metrics. */
 interface ObservedMarket {
   readonly market: { readonly symbol: string }
   readonly live: boolean
-  /** Instant of the last commit; 0 before the first. */
+  /** Instant of the last commit, 0 before the first. */
   readonly instant: { readonly milliseconds: number }
 }
 
 interface ObservedDirectory {
-  /** When it was last known to be equal to the store, by the monotonic clock; undefined before the first load. */
+  /** When it last equalled the store, by the monotonic clock. Undefined before the first load. */
   readonly loadedMilliseconds: number | undefined
-  /** Reads that failed since the start. */
+  /** Failed reads since the start. */
   readonly failureCount: number
-  /** Reads that changed it since the start. */
+  /** Reads since the start that changed it. */
   readonly counts: { readonly full: number; readonly changes: number }
 }
 
 interface ObservedStoreClock {
-  /** Milliseconds that this node's clock is ahead of the store's; undefined before the first comparison. */
+  /** Milliseconds by which this node's clock is ahead of the store's. Undefined before the first comparison. */
   readonly differenceMilliseconds: number | undefined
 }
 
@@ -48,7 +48,7 @@ export interface HealthOptions {
   readonly sourcesOf: (market: string) => readonly ObservedSource[]
   readonly isSimulated: (market: string) => boolean
   readonly readiness: () => Readiness
-  /** The current value of `stream.connections_max`. */
+  /** `stream.connections_max` as currently configured. */
   readonly connectionsMax: () => number
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the operator's overview shows: the state of this node now, and a history of the last hour in memory, measured
- * every five seconds from the metrics of the process and of its gateway processes. Nothing is stored: after a restart the
- * history begins again. Rates are per second; latencies are estimates from the buckets of their histogram.
+ * The operator's overview: this node's current state, and the last hour's history in memory, measured every five
+ * seconds from the metrics of the process and its gateway processes. Nothing is stored, so the history begins again
+ * after a restart. Rates are per second, and latencies are estimated from their histogram's buckets.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -15,7 +15,7 @@ import type { Readiness } from './readiness.ts'
 export interface OverviewOptions {
   readonly clock: Clock
   readonly metrics: MetricsRegistry
-  /** Metrics of the gateway processes of this node. */
+  /** Metrics of this node's gateway processes. */
   otherMetrics(): Promise<readonly MetricsSnapshot[]>
   readiness(): Readiness
 }
@@ -57,13 +57,13 @@ const Overview = Type.Object(
 
 type OverviewPoint = Static<typeof Point>
 
-/** Totals at one moment, of all processes together. */
+/** Totals over all processes at one moment. */
 interface Totals {
   readonly monotonicMilliseconds: number
   readonly messages: number
   readonly bytes: number
   readonly cpuSeconds: number
-  /** Messages within each upper bound of the latency, ascending; the last bound is infinite. */
+  /** Messages within each upper latency bound, ascending. The last bound is infinite. */
   readonly latency: readonly (readonly [seconds: number, messages: number])[]
 }
 
@@ -194,7 +194,7 @@ function latencyOf(processes: readonly Values[]): Totals['latency'] {
 function ratesBetween(before: Totals, after: Totals): Partial<OverviewPoint> {
   const seconds = (after.monotonicMilliseconds - before.monotonicMilliseconds) / 1000
   if (seconds <= 0) return {}
-  // A gateway process that ended takes its counts with it.
+  // An ended gateway process takes its counts with it.
   const rate = (earlier: number, later: number): number => rounded(Math.max(0, later - earlier) / seconds)
   const earlierCounts = new Map(before.latency)
   const buckets = after.latency.map(([bound, value]) => [bound, value - (earlierCounts.get(bound) ?? 0)] as const)
@@ -209,7 +209,7 @@ function ratesBetween(before: Totals, after: Totals): Partial<OverviewPoint> {
   }
 }
 
-/** The value below which this part of the counts is, linear inside its bucket; undefined without counts. */
+/** The value below which this share of the counts lies, linear inside its bucket. Undefined without counts. */
 function quantile(
   buckets: readonly (readonly [bound: number, cumulative: number])[],
   part: number,

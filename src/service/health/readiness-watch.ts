@@ -1,7 +1,7 @@
 /**
- * Whether this node is ready, over time. Until it is ready for the first time, every gate counts as it is. From then on a
- * gate that fails counts after 2 s, and one that passes again after 5 s, so that a short fault takes no node out of a load
- * balancer; draining counts at once. The gates are read four times a second.
+ * Decides over time whether this node is ready. Until it is ready for the first time, every gate counts as it is. From
+ * then on a failing gate counts after 2 s, and a passing one after 5 s, so a short fault takes no node out of a load
+ * balancer. Draining counts at once. The gates are read four times a second.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Readiness, ReadinessRow } from './readiness.ts'
@@ -13,7 +13,7 @@ const UP_MILLISECONDS = 5_000
 interface Gate {
   /** Whether it counts as passed. */
   isOpen: boolean
-  /** Since when it has read otherwise than it counts; undefined while both are equal. */
+  /** Since when its reading differs from what counts. Undefined while both are equal. */
   sinceMilliseconds: number | undefined
 }
 
@@ -24,7 +24,7 @@ export interface ReadinessWatchOptions {
 
 export class ReadinessWatch {
   readonly #options: ReadinessWatchOptions
-  /** By name; a gate is added as open. */
+  /** By name. A new gate is open. */
   readonly #gates = new Map<string, Gate>()
   #wasReady = false
   #timer: Timer

@@ -1,7 +1,7 @@
 /**
- * The checks of `/readyz`, and which of them decide whether this node should receive traffic. That depends on its roles:
- * a gate is what a role cannot work without on this node alone. What all nodes would lack at the same moment is named and is
- * no gate: a market, its sources, a lease; the store for a gateway or a feed.
+ * The checks in `/readyz`, and which of them decide whether this node should receive traffic. The decision depends on
+ * the roles: a gate is something without which a role cannot work on this node alone. Anything missing on all nodes at
+ * the same moment is named and gates nothing: a market, its sources, a lease, the store for a gateway or a feed.
  */
 
 import { CORRUPT_STORE_PAGE } from '../../platform/store/corruption.ts'
@@ -11,11 +11,13 @@ import type { SchemaState } from '../process/store-wait.ts'
 export interface ReadinessCheck {
   readonly name: string
   readonly ok: boolean
-  /** The problem when the check fails; otherwise `ok`, or notices for the operator. */
+  /** The problem when the check fails, otherwise `ok` or notices for the operator. */
   readonly detail: string
 }
 
-/** `immediate`: the node is not ready as soon as the check fails. `steady`: with the hysteresis of `readiness-watch`. */
+/**
+ * `immediate`: the node is not ready as soon as the check fails. `steady`: `readiness-watch` applies its hysteresis.
+ */
 export interface ReadinessRow extends ReadinessCheck {
   readonly gate: 'none' | 'steady' | 'immediate'
 }
@@ -30,7 +32,7 @@ interface ObservedLease {
   readonly role: 'leader' | 'paused' | 'standby' | 'stopped'
   readonly epoch: number
   readonly holderName: string | undefined
-  /** Questions to the store that failed in a row. */
+  /** Consecutive failed questions to the store. */
   readonly failures: number
 }
 
@@ -48,11 +50,11 @@ export interface ReadinessInput {
   readonly started: boolean
   /** Whether the process can open another file or connection. */
   readonly hasDescriptor: boolean
-  /** Why the store is not available; undefined while it is. */
+  /** Why the store is unavailable. Undefined while it is available. */
   readonly storeProblem: string | undefined
-  /** What the store found corrupt in itself; undefined without it. */
+  /** The corruption that the store has found in itself, if any. */
   readonly storeCorruption?: string | undefined
-  /** State of the schema; undefined until it has been read. */
+  /** The schema's state. Undefined until it has been read. */
   readonly schema: SchemaState | undefined
   /** Whether customers and clients have been loaded. */
   readonly directoryLoaded: boolean
@@ -60,22 +62,22 @@ export interface ReadinessInput {
   readonly directoryStale: boolean
   /** Whether a feed was heard since the start, or none is needed: this process is one, or no market was configured. */
   readonly feedHeard: boolean
-  /** How many gateway processes take connections; undefined where this process serves the stream. */
+  /** How many gateway processes take connections. Undefined where this process serves the stream. */
   readonly gatewayProcesses?: number | undefined
   readonly markets: readonly {
     readonly market: { readonly symbol: string }
     readonly live: boolean
     readonly reason: string
   }[]
-  /** The sources of a market. */
+  /** A market's sources. */
   readonly sourcesOf: (symbol: string) => readonly ObservedSource[]
-  /** The connection to NATS; absent without one. `problem` is undefined while it is open. */
+  /** The connection to NATS, absent without one. `problem` is undefined while it is open. */
   readonly bus?: { readonly problem: string | undefined } | undefined
-  /** Whether other nodes report that theirs is open. */
+  /** Whether other nodes report an open one. */
   readonly otherNodesHaveBus?: boolean
-  /** Present nodes whose market definitions are not those of this node; absent without a bus. */
+  /** Present nodes whose market definitions differ from this node's. Absent without a bus. */
   readonly differingNodes?: readonly { readonly name: string }[] | undefined
-  /** The feed groups that this process may lead; absent where no other process can. */
+  /** The feed groups that this process may lead. Absent where no other process can. */
   readonly feedLeases?: readonly ObservedLease[] | undefined
   /** Networks for which no deposit address can be created. */
   readonly withoutAddresses: readonly string[]
@@ -102,7 +104,7 @@ export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
   ]
   // Nodes are configured one after the other.
   const nodes = input.differingNodes === undefined ? [] : [nodesCheck(input.differingNodes)]
-  // A leader continues without the store, and markets that nothing leads are stale on every node.
+  // A leader continues without the store, and markets without a leader are stale on every node.
   const leases = (input.feedLeases ?? []).map(leaseCheck)
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))
@@ -112,13 +114,15 @@ export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
 
 const NO_MARKETS: ReadinessCheck = { name: 'markets', ok: true, detail: 'no market is configured' }
 
-/** Always ok, because a deployment that only streams needs no address keys; the detail names the networks without one. */
+/** Always ok, because a streaming deployment needs no address keys. The detail names the networks without one. */
 function addressCheck(without: readonly string[]): ReadinessCheck {
   const detail = without.length === 0 ? 'ok' : `no key in custody.* for ${without.join(', ')}`
   return { name: 'deposit addresses', ok: true, detail }
 }
 
-/** One check for the market, and one per source when it has several. Notices of a single source are shown on the market. */
+/**
+ * One check for the market, and one per source when it has several. A single source's notices are shown on the market.
+ */
 function marketChecks(
   { market, live, reason }: ReadinessInput['markets'][number],
   sources: readonly ObservedSource[],
@@ -158,7 +162,7 @@ function busCheck(input: ReadinessInput, { problem }: NonNullable<ReadinessInput
   return check('bus', problem === undefined, `NATS cannot be reached: ${problem}${others}`)
 }
 
-/** Nodes that a detail names. */
+/** The number of nodes in a detail. */
 const NODES_NAMED_MAX = 5
 
 function nodesCheck(differing: readonly { readonly name: string }[]): ReadinessCheck {

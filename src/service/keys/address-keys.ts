@@ -1,7 +1,7 @@
 /**
  * The key material for deposit addresses: the settings `custody.*`, and in the demo a test seed in the data folder for
- * families without a configured key. For `check-config` and `doctor` it also describes where the addresses of each
- * network come from.
+ * families without a configured key. For `check-config` and `doctor` it also describes where each network's addresses
+ * come from.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -17,12 +17,12 @@ import {
 import type { Config } from '../config/settings.ts'
 import { readOrCreatePrivateFile } from './private-file.ts'
 
-/** The origin of the addresses of one family. */
+/** Where one family's addresses come from. */
 export interface AddressOrigin {
   readonly networks: readonly string[]
-  /** The setting, or `imported addresses`; undefined when there is no origin. */
+  /** The setting, or `imported addresses`. Undefined without either. */
   readonly origin: string | undefined
-  /** The first address of the key, to be compared with the wallet's. */
+  /** The key's first address, to be compared with the wallet's. */
   readonly firstAddress?: string
 }
 
@@ -32,7 +32,7 @@ const SEED_BYTES = 32
 const SEED_NOTE = '# For testing only: whoever has this can spend what arrives at the addresses of the demo.'
 
 /**
- * The keys of a node by family.
+ * Returns a node's keys by family.
  * @param hasTestSeed set by the demo: families without a configured key get one from the seed in the data folder
  */
 export function addressKeys(config: Config, hasTestSeed: boolean): AddressKeys {
@@ -46,7 +46,7 @@ export function addressKeys(config: Config, hasTestSeed: boolean): AddressKeys {
   return keys
 }
 
-/** Reads the seed, which is created at the first start of the demo. */
+/** Reads the seed, which the demo's first start creates. */
 function readTestSeed(folder: string): Uint8Array {
   const path = join(folder, TEST_SEED_FILE)
   const text = readOrCreatePrivateFile(path, () => `${SEED_NOTE}\n${randomBytes(SEED_BYTES).toString('hex')}\n`)
@@ -55,7 +55,7 @@ function readTestSeed(folder: string): Uint8Array {
   return Buffer.from(digits, 'hex')
 }
 
-/** The origin of the addresses of each family with this configuration, without the demo's seed. */
+/** Where each family's addresses come from with this configuration, without the demo's seed. */
 export function addressOrigins(config: Config): readonly AddressOrigin[] {
   const keys = addressKeys(config, false)
   const families = [...new Set(CRYPTO_NETWORK_NAMES.map((network) => CRYPTO_NETWORKS[network]))]

@@ -1,7 +1,8 @@
 /**
- * The setup link of the first admin, in the file `console-setup` of the data folder, which only the user of the process can
- * read. The start creates it while no admin can sign in, and names only the file; the file is removed when its link has been
- * used, and at a start when it is no longer valid. Of several nodes, only the first to start has a link, which is valid at all.
+ * The first admin's setup link, in the data folder's file `console-setup`, which only the process's user can read. The
+ * start creates it while no admin can sign in, and names only the file. The file is removed after its link has been
+ * used, and at a start when it is no longer valid. Among several nodes, only the first to start has a link, which is
+ * valid on all.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,11 +22,11 @@ export interface ConsoleSetupOptions {
   readonly log: Log
   /** The data folder. */
   readonly folder: string
-  /** The address of the link with a token. */
+  /** The link's address with a token. */
   linkAddress(token: string): string
 }
 
-/** The actor in the audit trail of a link that no operator requested. */
+/** The actor in the audit trail for a link that no operator requested. */
 const SERVICE = 'service'
 
 export class ConsoleSetup {
@@ -46,7 +47,7 @@ export class ConsoleSetup {
       const now = this.#now()
       if (await hasAdmin(transaction)) return undefined
       if (token !== undefined && (await hasFirstLink(transaction, now, token))) return 'kept'
-      // The link is in the data folder of another node.
+      // The link is in another node's data folder.
       if (await hasFirstLink(transaction, now)) return undefined
       return await this.#create(transaction, { actor: SERVICE, issuers: [] })
     })

@@ -1,7 +1,7 @@
 /**
  * The key that encrypts signing keys and the pepper in the store: `keys.encryption_key`, or, for an embedded store, the
- * key in `DATA/encryption-key`, which is made once in the life of a data folder. A node whose key is not the one that the
- * store is encrypted with does not start.
+ * key in `DATA/encryption-key`, which is made once in the life of a data folder. A node does not start when the store
+ * is encrypted with another key.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -17,14 +17,15 @@ import { readOrCreatePrivateFile } from './private-file.ts'
 
 const KEY_BYTES = 32
 
-/** Path of the key of an embedded store, which is used unless a key is configured. */
+/** Path of an embedded store's key, which is used unless a key is configured. */
 export function encryptionKeyFile(config: Config): string {
   return join(config.data_dir, 'encryption-key')
 }
 
 /**
- * Returns the key of this node; undefined when it has none. For an embedded store, which must be open and have the current
- * schema, a missing key is generated, unless the store is encrypted already: then this throws `EncryptionKeyProblem`.
+ * Returns this node's key, or undefined when it has none. For an embedded store, which must be open and have the
+ * current schema, a missing key is generated unless the store is already encrypted. Then this throws
+ * `EncryptionKeyProblem`.
  */
 export async function loadEncryptionKey(config: Config, db: Db): Promise<EncryptionKey | undefined> {
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '') return configuredKey(config)
@@ -39,7 +40,7 @@ export async function loadEncryptionKey(config: Config, db: Db): Promise<Encrypt
   return createEncryptionKey(config)
 }
 
-/** The key of this node, for callers that change nothing: no key is made, and a damaged file counts as none. */
+/** Returns this node's key for callers that change nothing: no key is made, and a damaged file counts as none. */
 export function existingEncryptionKey(config: Config): EncryptionKey | undefined {
   const path = encryptionKeyFile(config)
   if (config['keys.encryption_key'] !== '' || config['store.url'] !== '' || !existsSync(path))
@@ -57,7 +58,7 @@ export function createEncryptionKey(config: Config): EncryptionKey | undefined {
   return key
 }
 
-/** `keys.encryption_key`; undefined when it is not set. Its format was checked when the configuration was loaded. */
+/** `keys.encryption_key`, undefined when it is not set. Its format was checked when the configuration was loaded. */
 function configuredKey(config: Config): EncryptionKey | undefined {
   const text = config['keys.encryption_key']
   return text === '' ? undefined : EncryptionKey.parse(text)
@@ -71,8 +72,8 @@ export interface KeyCheck {
 }
 
 /**
- * Throws when `key` is not the one that the store is encrypted with. A new store gets its authority here, so that when two
- * nodes start at the same time with different keys, one of them fails.
+ * Throws when the store is encrypted with another key than `key`. A new store gets its authority here, so when two
+ * nodes start at the same time with different keys, one fails.
  */
 export async function checkEncryptionKey({ config, db, log, key }: KeyCheck): Promise<void> {
   await readAuthority(db, issuerOfNewStore(config), key)

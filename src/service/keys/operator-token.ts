@@ -1,6 +1,6 @@
 /**
- * The operator token: the setting `operator.token`, or 256 random bits in `DATA/operator-token`. The file is made once in
- * the life of a data folder, and only the user of the process can read it. The token is never logged.
+ * The operator token: the setting `operator.token`, or 256 random bits in `DATA/operator-token`. The file is made once
+ * in the life of a data folder, and only the process's user can read it. The token is never logged.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const TOKEN_BYTES = 32
 /** A shorter file was truncated or was not written by this program. */
 const TOKEN_CHARACTERS_MIN = 16
 
-/** @param configured the setting `operator.token`; empty = read it from the data folder */
+/** @param configured the setting `operator.token`, empty = read it from the data folder */
 export function readOperatorToken(folder: string, configured: string): string {
   if (configured !== '') return configured
   const path = join(folder, 'operator-token')

@@ -1,15 +1,15 @@
 /**
- * Creates and reads files that only the user of the process can read. A file is created atomically, once in the life of a
- * data folder, and an existing one is never replaced. A file that another user owns is rejected, because that user knows its
+ * Creates and reads files for the user of the process alone. A file is created atomically, once in the life of a data
+ * folder, and an existing one is never replaced. A file with another owner is rejected, because its owner knows the
  * content.
  */
 import { chmodSync, linkSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isOursOrRoots } from '../process/data-folder.ts'
 
-/** Returns the text of the file, which is created with `text()` when it does not exist. */
+/** Returns the file's text. A missing file is created with `text()`. */
 export function readOrCreatePrivateFile(path: string, text: () => string): string {
   createOnce(path, text())
-  // Both, because a symbolic link of another user may point to a file of this user.
+  // Both, because another user's symbolic link may point to this user's file.
   for (const stats of [lstatSync(path), statSync(path)]) {
     if (!isOursOrRoots(stats)) throw new Error(`${path} belongs to another user (uid ${stats.uid}): delete it`)
   }
@@ -21,7 +21,7 @@ function createOnce(path: string, text: string): void {
   const temporary = `${path}.new`
   rmSync(temporary, { force: true })
   writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
-  // A strict umask could otherwise remove the permissions of the owner.
+  // A strict umask could otherwise remove the owner's permissions.
   chmodSync(temporary, 0o600)
   try {
     linkSync(temporary, path)

@@ -1,6 +1,6 @@
 /**
- * The certificate of a listener: read at the start, read again at a reload without closing a connection, and its end shown in
- * the metrics. Without TLS a listener has none, and the metric is absent.
+ * A listener's certificate: read at the start, read again at a reload without closing a connection, and its end shown
+ * in the metrics. Without TLS a listener has none, and the metric is absent.
  */
 import type { Server } from 'node:http'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -21,11 +21,14 @@ interface CertificateOptions {
 export interface ListenerCertificate {
   /** For the server, as it was read at the start. */
   readonly context: TlsContext
-  /** Reads the files again, for new connections of the server; files that cannot be used change nothing and are logged. */
+  /** Reads the files again for new connections. Unusable files change nothing and are logged. */
   reload(server: Server): void
 }
 
-/** Of each listener: the metric of the end, in seconds since the epoch, and the setting of a file that cannot be used. */
+/**
+ * For each listener: the metric with the certificate's end in seconds since the epoch, and the setting of an unusable
+ * file.
+ */
 const LISTENERS = {
   public: { metric: 'tidegate_certificate_end_timestamp_seconds', settingOf: tlsSettingOf },
   operator: { metric: 'tidegate_operator_certificate_end_timestamp_seconds', settingOf: operatorTlsSettingOf },
@@ -34,7 +37,7 @@ const LISTENERS = {
 
 /**
  * Undefined without TLS.
- * @throws Error that names the setting of a file that cannot be used
+ * @throws Error that names the setting of an unusable file
  */
 export function readCertificate(
   listener: keyof typeof LISTENERS,

@@ -1,7 +1,7 @@
 /**
- * Binds a listener to its address, and closes it. Closing stops accepting at once, lets requests in progress finish, and
- * cuts those that have not finished after `CLOSE_MILLISECONDS_MAX`. Upgraded connections are closed by the gateway; the
- * listener is closed when none is left.
+ * Binds a listener to its address, and closes it. Closing stops accepting at once, lets requests in progress finish,
+ * and cuts unfinished ones after `CLOSE_MILLISECONDS_MAX`. The gateway closes upgraded connections, and the listener is
+ * closed when none is left.
  */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -17,12 +17,12 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** Declares the routes of one module. */
+/** Declares one module's routes. */
 export type ModuleRoutes = (app: FastifyInstance) => void
 
 /** Longest a client may take to send a request. */
 export const REQUEST_MILLISECONDS_MAX = 30_000
-/** Time that requests in progress get when the listener closes: as long as a statement of the store may take. */
+/** Time for requests in progress when the listener closes: as long as a store statement may take. */
 const CLOSE_MILLISECONDS_MAX = 2_000
 const RETRY_AFTER_SECONDS = 1
 
@@ -31,11 +31,11 @@ export interface ListenAddress {
   /** 0 = any free port. */
   readonly port: number
   readonly scheme: 'http' | 'https'
-  /** Prefix of the settings of this address, for errors. */
+  /** Prefix of the address's settings, for errors. */
   readonly settings: 'http' | 'operator' | 'ingest'
 }
 
-/** Rejects with one line that names the setting and the remedy when the address cannot be bound. */
+/** When the address cannot be bound, rejects with one line that names the setting and the remedy. */
 export async function listen(app: FastifyInstance, address: ListenAddress, clock: Clock): Promise<Listener> {
   await app.listen({ host: address.host, port: address.port }).catch((error: NodeJS.ErrnoException) => {
     throw listenError(error, address)
@@ -68,7 +68,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port, settings }: Lis
   }
 }
 
-/** The problem to answer with for an error of the store; undefined for any other error. */
+/** The problem to answer with for a store error. Undefined for any other error. */
 export function translateStoreError(error: unknown): Problem | undefined {
   if (error instanceof InvalidCursor) {
     return new Problem('invalid_cursor', error.message, {

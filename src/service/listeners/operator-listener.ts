@@ -1,8 +1,8 @@
 /**
  * The operator listener: the operator API below `/admin/v1`, whose calls require an operator, and the health endpoints,
- * the documents of the API and the files of the web console, which require none. It rejects requests whose `Host` is not one
- * of its names and requests of web pages of another origin, accepts no WebSocket but the stream of operators, and is never
- * reachable through the public listener.
+ * the API documents and the web console's files, which require none. It rejects requests with a foreign `Host` and web
+ * pages' requests from another origin, accepts no WebSocket but the operators' stream, and is never reachable through
+ * the public listener.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Access } from '../../access/operators/access.ts'
@@ -31,30 +31,30 @@ import { OperatorStream, type OperatorStreamOptions } from './operator-stream.ts
 export interface OperatorListenerOptions extends AuthenticationOptions, FourEyesOptions {
   readonly host: string
   readonly port: number
-  /** The settings `operator.tls.*`; absent = plain HTTP. */
+  /** The settings `operator.tls.*`, absent = plain HTTP. */
   readonly tls?: TlsFiles
   /** The setting `http.trusted_proxies`. */
   readonly trustedProxies: readonly string[]
   readonly access: Access
-  /** Logins at the outside issuer; absent: none is configured. */
+  /** Logins at the outside issuer. Absent when none is configured. */
   readonly openid?: OpenidLogin
-  /** Where the stream of operators comes from; absent: every upgrade is answered as an ordinary request. */
+  /** Serves the operators' stream. Without it every upgrade is answered as an ordinary request. */
   readonly stream?: OperatorStreamOptions
-  /** The current value of `operator.allowed_hosts`. */
+  /** `operator.allowed_hosts` as currently configured. */
   readonly allowedHosts: () => readonly string[]
   readonly log: Log
   readonly metrics: MetricsRegistry
-  /** Metrics of other processes of this node, which are added to those of this one. */
+  /** Metrics of the node's other processes, which are added to this process's own. */
   readonly otherMetrics?: () => Promise<readonly MetricsSnapshot[]>
   readonly readiness: () => Readiness
-  /** Each declares the operator's calls of one module, relative to `/admin/v1`. */
+  /** Each declares one module's operator calls, relative to `/admin/v1`. */
   readonly modules: readonly ModuleRoutes[]
 }
 
 const HEADER_BYTES_MAX = 16_384
 
 export interface OperatorListener extends Listener {
-  /** Reloads the certificate and its key; invalid files change nothing and are logged. */
+  /** Reloads the certificate and its key. Invalid files change nothing and are logged. */
   reloadTls(): void
 }
 
@@ -108,7 +108,7 @@ export interface OperatorApiOptions
   readonly authentication: OperatorAuthentication
 }
 
-/** Declares every call of the operator API: those to sign in without, and all others with the guard. */
+/** Declares every operator call: the login calls without the guard, and all others with it. */
 export function registerOperatorApi(app: FastifyInstance, options: OperatorApiOptions): void {
   app.register(
     async (scope) => {

@@ -1,10 +1,11 @@
 /**
- * The stream for the operator's web console: a WebSocket at `/admin/v1/stream` of the operator listener, with the extended
- * protocol and all markets, for every role. It is read only, as all streams are, and is in no list, count or limit of the
- * customers' connections. Every other upgrade is refused. A stream is closed as soon as the session or token that opened it is
- * no longer valid: a timer waits for the next end of a session by time, and an announcement of any node reports all others.
- * An end by time moves with each use on any node, so the timer only causes a look at the store. Every few seconds there is one
- * without a cause: announcements may not arrive, and the store may have been unavailable at the last look.
+ * The stream for the operator's web console: a WebSocket at the operator listener's `/admin/v1/stream`, with the
+ * extended protocol and all markets, for every role. It is read only, as all streams are, and appears in no list, count
+ * or limit of the customers' connections. Every other upgrade is refused. A stream is closed as soon as the session or
+ * token that opened it is no longer valid: a timer waits for the next session to end by time, and announcements from
+ * any node report all other ends. Each use on any node moves the end by time, so the timer only causes a look at the
+ * store. Every few seconds there is also a look without a cause: announcements may not arrive, and the store may have
+ * been unavailable at the last look.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -68,11 +69,11 @@ export class OperatorStream {
   readonly #pool = new SharedPool(SHARED_POOLS.operator_streams.size)
   readonly #open = new Set<OpenStream>()
   #timer: Timer | undefined
-  /** Waits for the first of the sessions to end by time. */
+  /** Waits for the first session to end by time. */
   #endTimer: Timer | undefined
   #unlisten: (() => Promise<void>) | undefined
   #isListening = false
-  /** While streams are checked; true: something ended meanwhile. */
+  /** Set while streams are checked. True: something ended meanwhile. */
   #checking: boolean | undefined
 
   constructor(parts: OperatorStreamParts) {
@@ -83,7 +84,7 @@ export class OperatorStream {
     })
   }
 
-  /** Handles an upgrade request of the listener. */
+  /** Handles an upgrade request to the listener. */
   readonly upgrade: Upgrade = (request, socket, head) => {
     const { clock, log } = this.#parts
     const noteError = () => undefined
@@ -192,7 +193,7 @@ export class OperatorStream {
         if (end === undefined) session.close('revoked')
         else firstEnd = Math.min(firstEnd, end)
       } catch (error) {
-        // It stays open while the store is unavailable, as the streams of customers do.
+        // It stays open while the store is unavailable, as customers' streams do.
         if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a stream of an operator was not checked')
       }
     }
@@ -219,7 +220,7 @@ function holderOf({ name }: CallingOperator): string {
   return name === BUILT_IN_OPERATOR ? NO_HOLDER : name
 }
 
-/** The identity of the session in logs; it is in no directory. */
+/** The session's identity in logs. It is in no directory. */
 function tokenOf({ name }: CallingOperator): AccessToken {
   return {
     clientId: `operator:${name}`,
@@ -228,7 +229,7 @@ function tokenOf({ name }: CallingOperator): AccessToken {
     tokenId: '',
     keyId: '',
     issuedAtSeconds: 0,
-    // The session of the operator ends it, whatever `stream.token_expiry` is.
+    // The operator's session ends it, whatever `stream.token_expiry` is.
     expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
   }
 }

@@ -2,7 +2,7 @@
 import { isLoopbackAddress, isLoopbackHost } from '../../platform/http/host-check.ts'
 import type { Config } from '../config/settings.ts'
 
-/** Why the listener accepts no login of people from other machines, and how to change it; undefined when it does. */
+/** Why the listener accepts no logins from other machines, and how to change it. Undefined when it accepts them. */
 export function passwordRefusal(config: Config): string | undefined {
   const host = config['operator.host']
   if (isLoopbackAddress(host) || isLoopbackHost(host)) return undefined

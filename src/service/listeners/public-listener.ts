@@ -1,8 +1,7 @@
 /**
- * The public listener, plain or over TLS. It serves the token endpoints, the operations of the REST API and their
- * description, and at `/` the stream, whose upgrade requests the gateway handles. A request to `/` with credentials but
- * without an upgrade gets the refusal that an upgrade would get. A certificate is replaced without closing a
- * connection.
+ * The public listener, plain or over TLS. It serves the token endpoints, the REST operations and their description, and
+ * at `/` the stream, whose upgrade requests the gateway handles. A request to `/` with credentials but without an
+ * upgrade gets the refusal that an upgrade would get. A certificate is replaced without closing a connection.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
@@ -25,7 +24,7 @@ import { readCertificate } from './listener-certificate.ts'
 export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf'> {
   readonly host: string
   readonly port: number
-  /** The settings `http.tls.*`; absent = plain HTTP. */
+  /** The settings `http.tls.*`, absent = plain HTTP. */
   readonly tls?: TlsFiles
   /** The setting `http.trusted_proxies`. */
   readonly trustedProxies: readonly string[]
@@ -35,7 +34,7 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly headerBytesMax: number
   /** The setting `http.unfinished_bytes_max`. */
   readonly unfinishedBytesMax: number
-  /** Whether this service issues tokens; with an external issuer it has no token endpoints. */
+  /** Whether this service issues tokens. With an external issuer it has no token endpoints. */
   readonly issuesTokens: boolean
   /** The setting `receipts.enabled`. */
   readonly signsReceipts?: boolean
@@ -44,17 +43,17 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   /** The setting `stream.public_url`. */
   readonly streamUrl?: string
   readonly gateway: Pick<Gateway, 'upgrade' | 'check'>
-  /** Each declares the operations of one module of the REST API. */
+  /** Each declares one module's REST operations. */
   readonly modules: readonly ModuleRoutes[]
-  /** The live ladder of the demo; absent = a browser gets a page with links. */
+  /** The demo's live ladder. Without it a browser gets a page with links. */
   readonly demoPage?: DemoPage
 }
 
-/** Time between two warnings about `X-Forwarded-For` of an untrusted peer, which any client can send. */
+/** Time between two warnings about an untrusted peer's `X-Forwarded-For`, which any client can send. */
 const PROXY_WARNING_MILLISECONDS = 600_000
 
 export interface PublicListener extends Listener {
-  /** Reloads the certificate and its key; invalid files change nothing and are logged. */
+  /** Reloads the certificate and its key. Invalid files change nothing and are logged. */
   reloadTls(): void
 }
 
@@ -100,7 +99,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   }
 }
 
-/** Without this warning an operator cannot see that all customers of a proxy share its address, and its limits. */
+/** Without this warning an operator cannot see all customers behind a proxy sharing its address and its limits. */
 function warnOfProxies({ clock, log }: PublicListenerOptions): (peer: string) => void {
   const throttle = new Throttle(clock, PROXY_WARNING_MILLISECONDS)
   return (peer_address) =>
@@ -130,7 +129,7 @@ function registerStreamPath(
   })
 }
 
-/** Browsers accept HTML by name; programs send no `Accept`, or any type. */
+/** Browsers accept HTML by name, while programs send no `Accept`, or any type. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return /(^|,)\s*text\/html\b/i.test(headers.accept ?? '')
 }

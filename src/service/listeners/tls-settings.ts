@@ -1,12 +1,12 @@
 /**
- * The settings `http.tls.*`, `operator.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and
- * the setting to report when a file cannot be used.
+ * The settings `http.tls.*`, `operator.tls.*` and `ingest.tls.*`, and the files that they name: the files for a
+ * listener, and the setting to report for an unusable file.
  */
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../../platform/http/tls.ts'
 import type { Check } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
-/** The certificate and key files; undefined when the public listener serves plain HTTP. */
+/** The public listener's certificate and key files. Undefined when it serves plain HTTP. */
 export function tlsFilesOf(config: Config): TlsFiles | undefined {
   const certFile = config['http.tls.cert_file']
   const keyFile = config['http.tls.key_file']
@@ -17,7 +17,7 @@ export function tlsSettingOf({ part }: TlsFileError): SettingKey {
   return part === 'certFile' ? 'http.tls.cert_file' : 'http.tls.key_file'
 }
 
-/** Those of the ingest listener; undefined without it, and when it serves plain HTTP. */
+/** The ingest listener's files. Undefined without it, and when it serves plain HTTP. */
 export function ingestTlsFilesOf(config: Config): TlsFiles | undefined {
   const certFile = config['ingest.tls.cert_file']
   if (config['ingest.port'] === '' || certFile === '') return undefined
@@ -36,7 +36,7 @@ export function ingestTlsSettingOf({ part }: TlsFileError): SettingKey {
   return INGEST_SETTINGS[part]
 }
 
-/** Those of the operator listener; undefined when it serves plain HTTP. */
+/** The operator listener's files. Undefined when it serves plain HTTP. */
 export function operatorTlsFilesOf(config: Config): TlsFiles | undefined {
   const certFile = config['operator.tls.cert_file']
   return certFile === '' ? undefined : { certFile, keyFile: config['operator.tls.key_file'] }
@@ -47,8 +47,8 @@ export function operatorTlsSettingOf({ part }: TlsFileError): SettingKey {
 }
 
 /**
- * Reads the files of all listeners as a start does.
- * @param origins the origin of each value: flag, variable, file or default
+ * Reads all listeners' files as a start does.
+ * @param origins where each value comes from: flag, variable, file or default
  */
 export function checkTlsFiles(
   config: Config,

@@ -1,7 +1,7 @@
 /**
  * The files of the operator's web console, built into `dist/console` and served at `/console/`. They contain no data
- * and need no credentials; everything they show comes from the operator API. They are read into memory with the first
- * request after each build, and nothing outside the folder is ever read.
+ * and need no credentials, because everything they show comes from the operator API. They are read into memory with the
+ * first request after each build, and nothing outside the folder is ever read.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, relative, sep } from 'node:path'
@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import { hasCode } from '../../platform/base/error-code.ts'
 import { CachedContent } from '../../platform/http/cached-content.ts'
 
-/** Next to the compiled program; from the source, that of the last build. */
+/** Next to the compiled program. A program run from its source uses the last build's. */
 const FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../../dist/console' : '../console', import.meta.url),
 )
@@ -19,7 +19,10 @@ const START_PAGE = 'index.html'
 /** The build names these files after a hash of their content. */
 const HASHED_FOLDER = 'assets/'
 
-/** Scripts, styles, images, fonts and calls of the listener's own origin only, and no script or style in the page itself. */
+/**
+ * Scripts, styles, images, fonts and calls come from the listener's own origin only, with no script or style in the
+ * page itself.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -78,7 +81,7 @@ export function registerConsoleFiles(app: FastifyInstance, folder = FOLDER): voi
   })
 }
 
-/** When the start page was written, which a build does last; undefined before the first build. */
+/** When the start page was written, which a build does last. Undefined before the first build. */
 function builtAt(folder: string): number | undefined {
   try {
     return statSync(join(folder, START_PAGE)).mtimeMs

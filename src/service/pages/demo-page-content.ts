@@ -1,7 +1,7 @@
 /**
- * The HTML of the demo's page at `/`: a live ladder of one market, which reads the stream as any client does. Only the market
- * names and the stream's address vary. It loads one script of its own origin (`packages/demo-page`), and its policy allows no
- * script and no style in the page but this file's.
+ * The HTML for the demo's page at `/`: one market's live ladder, which reads the stream as any client does. Only the
+ * market names and the stream's address vary. It loads one script from its own origin (`packages/demo-page`), and its
+ * policy allows no script and no style in the page but this file's.
  */
 import { BRAND, DOCUMENT_CARDS, hashOf, type Page, START_STYLE } from './start-page.ts'
 
@@ -32,8 +32,8 @@ td:first-child { color: var(--quiet); text-align: left; }
 `
 
 /**
- * @param symbols the markets to choose from; the first one is shown first
- * @param streamOrigin origin of the WebSocket, which not every browser includes in `'self'`
+ * @param symbols the markets to choose from, the first one shown first
+ * @param streamOrigin the WebSocket's origin, which not every browser includes in `'self'`
  */
 export function demoPage(symbols: readonly string[], streamOrigin: string): Page {
   const policy = [

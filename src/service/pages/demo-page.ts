@@ -1,9 +1,9 @@
 /**
- * The demo's live ladder: the page at `/`, its script, and the endpoint that gives it tokens without credentials. They are
- * served only while the public listener is bound to a loopback address, and only to requests from a loopback address that name
- * a loopback host and came through no proxy. Other requests get the page with links, and 404 at the other paths. A token is
- * valid for five minutes and belongs to a client that holds the streaming scope alone. Only a page of the same origin gets one.
- * `serve` has none of them.
+ * The demo's live ladder: the page at `/`, its script, and the endpoint that gives it tokens without credentials. They
+ * are served only while the public listener is bound to a loopback address, and only to requests that come from a
+ * loopback address, name a loopback host and passed no proxy. Other requests get the page with links, and 404 at the
+ * other paths. A token is valid for five minutes and belongs to a client with the streaming scope alone. Only a page
+ * from the same origin gets one. `serve` has none of this.
  */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -27,11 +27,11 @@ import type { Page } from './start-page.ts'
 export interface DemoPageOptions {
   readonly directory: Directory
   readonly clock: Clock
-  /** Symbols of the markets that are currently served. */
+  /** The currently served markets' symbols. */
   readonly symbols: () => readonly string[]
 }
 
-/** Next to the compiled program; from the source, that of the last build. */
+/** Next to the compiled program. A program run from its source uses the last build's. */
 const SCRIPT = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../../dist/demo-page/page.js' : '../demo-page/page.js',
@@ -39,14 +39,14 @@ const SCRIPT = fileURLToPath(
   ),
 )
 const TOKEN_PATH = '/demo/token'
-/** A header field that a page of another origin can send only after a CORS preflight, which is never granted. */
+/** A page from another origin can send this header field only after a CORS preflight, which is never granted. */
 const TOKEN_HEADER = 'x-tidegate-demo'
 const TOKEN_SECONDS = 300
-/** For all pages together: a page needs one token per connection, of which it has two. All pages run on this machine. */
+/** For all pages together: a page needs one token for each of its two connections. All pages run on this machine. */
 const TOKENS_PER_SECOND = 2
 const TOKENS_AT_ONCE = 20
 
-/** Header fields that proxies add. A request that came through a proxy may be from another machine, whatever its address. */
+/** Header fields that proxies add. A proxied request may come from another machine, whatever its address. */
 const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
 
 export class DemoPage {
@@ -58,7 +58,7 @@ export class DemoPage {
     this.#options = options
   }
 
-  /** Enables the token endpoint, which issues tokens of this client. */
+  /** Enables the token endpoint, which issues this client's tokens. */
   openFor(clientId: string): void {
     this.#clientId = clientId
   }
@@ -89,11 +89,11 @@ export class DemoPage {
     })
   }
 
-  /** The ladder; undefined for a request that is not local. */
+  /** The ladder. Undefined for a request from elsewhere. */
   pageFor(request: IncomingMessage): Page | undefined {
     if (!this.#isLocal(request)) return undefined
     const scheme = 'encrypted' in request.socket ? 'wss' : 'ws'
-    // Parsed, because it becomes part of a header field and of the page.
+    // Parsed, because it is copied into a header field and the page.
     const { host } = new URL(`http://${request.headers.host}`)
     return demoPage(this.#options.symbols(), `${scheme}://${host}`)
   }
@@ -139,7 +139,7 @@ function readScript(): Buffer {
   }
 }
 
-/** The page of a demo that issues its own tokens; undefined for any other service. */
+/** The page for a demo that issues its own tokens. Undefined for any other service. */
 export function createDemoPage(
   options: { readonly hasDemoPage?: boolean; readonly config: Config; readonly clock: Clock },
   directory: Directory,

@@ -1,5 +1,5 @@
 /**
- * The page that a browser gets at `/` of the public listener, and the style that it shares with the page of the demo. It has
+ * The page that a browser gets at `/` on the public listener, and the style that it shares with the demo's page. It has
  * no script, and loads nothing.
  */
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 /** A response to a browser. */
 export interface Page {
   readonly html: string
-  /** The `Content-Security-Policy` of the page. */
+  /** The page's `Content-Security-Policy`. */
   readonly policy: string
 }
 

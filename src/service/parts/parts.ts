@@ -1,4 +1,4 @@
-/** What every part of the process is given when it starts. */
+/** The values that every part is given when it starts. */
 import type { Directory } from '../../access/clients/directory.ts'
 import type { TokenVerifier } from '../../access/clients/token-verifier.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -15,29 +15,29 @@ import type { SchemaState } from '../process/store-wait.ts'
 
 export interface ServiceOptions {
   readonly config: Config
-  /** Origins of the values, for the operator; absent = all set by the program that starts it. */
+  /** Where the values come from, for the operator. Absent = all set by the starting program. */
   readonly origins?: Origins
   readonly log: Log
   readonly clock: Clock
   /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number
-  /** Called with every trade of the simulator before it is published. */
+  /** Called with every simulated trade before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
-  /** Carries the commits, for callers that subscribe as well; absent = a bus of this service alone. */
+  /** Carries the commits, for callers that subscribe as well. Absent = this service has its own bus. */
   readonly bus?: Bus
   /** Set by the demo: addresses without a configured key are derived from a seed for testing, in the data folder. */
   readonly hasTestSeed?: boolean
   /** Set by the demo: a browser on this machine gets a live ladder at `/`, once the demo client exists. */
   readonly hasDemoPage?: boolean
-  /** Takes the data folder from a holder on another machine that cannot be asked whether it runs. */
+  /** Takes the data folder from a holder on another machine, which cannot be asked whether it runs. */
   readonly takeOver?: boolean
-  /** Aborts the start: what was started is stopped, and the start fails with the reason of the signal. */
+  /** Aborts the start: started parts are stopped, and the start fails with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** The parts of the process share these. */
+/** Shared by all parts of the process. */
 export interface Parts extends ServiceOptions {
-  /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
+  /** The current configuration, which a reload replaces. `config` stays the start's, for keys that need a restart. */
   readonly current: { config: Config; origins: Origins }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
@@ -53,7 +53,7 @@ export interface Parts extends ServiceOptions {
     started: boolean
     /** Set once, when stopping begins. */
     draining: boolean
-    /** The address that customers use: `http.public_url`, or that of the public listener once it is open. */
+    /** The address for customers: `http.public_url`, or the public listener's once it is open. */
     publicUrl: string
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The ownership and the permissions of the data folder. Other users can read nothing that it contains: the store is in
- * a subfolder with mode 700, and every file made directly in the data folder has mode 600. The folder itself may be
- * readable, because it can be a volume whose mode this process does not choose. A folder that belongs to another user,
- * or in which every user can replace files, is rejected; one that its group can write is not.
+ * The data folder's ownership and permissions. Other users can read nothing in it: the store is in a subfolder with
+ * mode 700, and every file made directly in the data folder has mode 600. The folder itself may be readable, because it
+ * can be a volume whose mode this process does not choose. A folder is rejected when it belongs to another user, or
+ * when every user can replace files in it. A folder that its group can write is accepted.
  */
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ export function storeFolder(dataFolder: string): string {
 }
 
 /**
- * Makes the folder when it is missing, and sets the umask, so that whatever this process makes from now on is
- * accessible to its owner alone. Throws when the folder cannot be used or written (`dataFolderProblem`).
+ * Makes the folder when it is missing, and sets the umask, so whatever this process makes from now on is accessible to
+ * its owner alone. Throws when the folder cannot be used or written (`dataFolderProblem`).
  */
 export function prepareDataFolder(folder: string): void {
   process.umask(OTHERS)
@@ -31,7 +31,7 @@ export function prepareDataFolder(folder: string): void {
   attempt(`data_dir ${folder} cannot be written`, () => rmdirSync(mkdtempSync(join(folder, '.start-'))))
 }
 
-/** Replaces an error of the system by one line with the remedy. */
+/** Replaces a system error by one line with the remedy. */
 function attempt(what: string, work: () => void): void {
   try {
     work()
@@ -42,7 +42,7 @@ function attempt(what: string, work: () => void): void {
   }
 }
 
-/** Gives a store that an earlier version left readable to other users mode 700. The folder's lock must be held. */
+/** Gives mode 700 to a store that an earlier version left readable to other users. The folder's lock must be held. */
 export function closeStoreFolder(dataFolder: string, log: Log): void {
   const path = storeFolder(dataFolder)
   const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -54,7 +54,7 @@ export function closeStoreFolder(dataFolder: string, log: Log): void {
   log.warn({ path, mode }, 'the store could be read by other users; it has mode 700 now: see docs/how-to/custody.md')
 }
 
-/** Why a data folder cannot be used (`detail`), and the remedy (`next`); undefined when it can be used. */
+/** Why a data folder cannot be used (`detail`), and the remedy (`next`). Undefined when it can be used. */
 export function dataFolderProblem(
   path: string,
   stats: Stats,

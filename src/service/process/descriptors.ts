@@ -1,6 +1,6 @@
 /**
- * File descriptors: whether the limit of the process suffices for its settings, and whether one is left now. Every
- * connection takes one. A process that has none left cannot accept connections, connect to a store or a venue, or open a
+ * File descriptors: whether the process's limit suffices for its settings, and whether one is left now. Every
+ * connection takes one. A process without any left cannot accept connections, connect to a store or a venue, or open a
  * file.
  */
 
@@ -14,8 +14,8 @@ import type { Config } from '../config/settings.ts'
 const RESERVE = 512
 
 /**
- * Warns when the settings allow more connections than the process may open: those of the stream only where it is served. A
- * limit that cannot be read is not checked.
+ * Warns when the settings allow more connections than the process may open. Stream connections count only where the
+ * stream is served. An unreadable limit is not checked.
  */
 export function checkDescriptorLimit(config: Config, log: Log, readLimits = readProcessLimits): void {
   const limit = softLimitOf(readLimits())
@@ -54,7 +54,7 @@ function readProcessLimits(): string {
   }
 }
 
-/** The soft limit, which Node raises to the hard limit when it starts; undefined = unlimited or unknown. */
+/** The soft limit, which Node raises to the hard limit when it starts. Undefined = unlimited or unknown. */
 function softLimitOf(limits: string): number | undefined {
   const limit = /^Max open files +(\d+) /m.exec(limits)?.[1]
   return limit === undefined ? undefined : Number(limit)

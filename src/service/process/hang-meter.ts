@@ -1,9 +1,9 @@
 /**
  * Measures how long the main thread has been hanging, for the watchdog. A main thread that is ready to run and gets no
- * processor does not hang: on a starved machine it needs minutes for the work of a second, and a restart would only make it
- * repeat that. So of the time without a sign of life counts what the thread computed, and what it was blocked in a system
- * call without computing anything. Where the system does not tell the state of a thread, the processor time of the whole
- * process counts instead, and a blocked thread is not noticed. Pure.
+ * processor does not hang: on a starved machine it needs minutes for a second's work, and a restart would only make it
+ * repeat this work. Two parts of the time without a sign of life count: the thread's computing, and the time it was
+ * blocked in a system call without computing anything. Where the system does not report a thread's state, the whole
+ * process's processor time counts instead, and a blocked thread is not noticed. Pure.
  */
 
 /** What the system says about the main thread at one moment. */
@@ -15,8 +15,7 @@ export interface ThreadReading {
 }
 
 /**
- * Of the text of `/proc/PID/task/TID/stat` (proc(5)): state, user and system time in ticks of 10 ms; undefined for other
- * text.
+ * Parses `/proc/PID/task/TID/stat` (proc(5)): state, user and system time in ticks of 10 ms. Undefined for other text.
  */
 export function readThreadStat(text: string): ThreadReading | undefined {
   // The name, in parentheses, may contain anything.
@@ -36,7 +35,6 @@ export class HangMeter {
 
   /**
    * Takes the reading at the end of a period, and returns the milliseconds of hanging since the last sign of life.
-   *
    * @param isAlive whether the main thread gave a sign of life in the period
    */
   observe(periodMilliseconds: number, reading: ThreadReading, isAlive: boolean): number {

@@ -1,9 +1,9 @@
 /**
- * The life cycle of the process. Started parts are stopped once, in reverse order; a part that fails to stop does not
- * prevent the others from stopping. SIGINT and SIGTERM end the process after everything has stopped, with exit code 0, or 1
- * when a part failed to stop; a second signal, at least a second later, ends it at once; an uncaught error ends it with 1
- * after one log line. SIGHUP reloads the configuration, unless the terminal that the process was started in has hung up:
- * then it ends the process. systemd is notified of each state.
+ * The life cycle of the process. Started parts are stopped once, in reverse order, and a part that fails to stop does
+ * not prevent the others from stopping. SIGINT and SIGTERM end the process after everything has stopped, with exit code
+ * 0, or 1 when a part failed to stop. A second signal, at least a second later, ends it at once. An uncaught error ends
+ * it with 1 after one log line. SIGHUP reloads the configuration, but ends the process when the terminal from which it
+ * was started has hung up. systemd is notified about each state.
  */
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -14,7 +14,7 @@ import { createServiceManager } from './service-manager.ts'
 /** One Ctrl-C can arrive twice: from the terminal, and forwarded by the parent process. */
 const SECOND_SIGNAL_MILLISECONDS_MIN = 1_000
 
-/** The started parts, in the order of their start. */
+/** The started parts, in starting order. */
 export class Lifecycle {
   readonly #log: Log
   readonly #parts: { readonly name: string; readonly stop: () => Promise<void> | void }[] = []
@@ -24,12 +24,12 @@ export class Lifecycle {
     this.#log = log
   }
 
-  /** Registers the stop of a part that has just been started. */
+  /** Registers a newly started part's stop. */
   started(name: string, stop: () => Promise<void> | void): void {
     this.#parts.push({ name, stop })
   }
 
-  /** Stops every part, the last first; resolves to whether all stopped without an error. */
+  /** Stops every part, the last first. Resolves to whether all stopped without an error. */
   stop(): Promise<boolean> {
     this.#stopping ??= this.#stopAll()
     return this.#stopping
@@ -57,17 +57,17 @@ export interface Stoppable {
 }
 
 export interface Running extends Stoppable {
-  /** Reloads the configuration, synchronously, so that two reloads never overlap. */
+  /** Reloads the configuration, synchronously, so two reloads never overlap. */
   reload(): void
 }
 
-/** Time for an aborted start to stop the parts that it had started. */
+/** Time for an aborted start to stop the parts it had started. */
 const GIVE_UP_MILLISECONDS_MAX = 30_000
 
 /**
- * Runs a service until a signal ends the process. An error of `start` is thrown to the caller, who reports it. SIGINT or
- * SIGTERM during the start aborts the signal that `start` is given: when the start then rejects with the reason of the
- * signal, the process ends with 0; when it completes nevertheless, the service is stopped. A SIGHUP during the start takes
+ * Runs a service until a signal ends the process. An error in `start` is thrown to the caller, who reports it. SIGINT
+ * or SIGTERM during the start aborts the signal given to `start`. When the start then rejects with the signal's reason,
+ * the process ends with 0. When it completes nevertheless, the service is stopped. A SIGHUP during the start takes
  * effect after it.
  */
 export async function runUntilSignal(
@@ -152,7 +152,7 @@ function exitWhenStuck(log: Log, clock: Clock, milliseconds: number): void {
   })
 }
 
-/** Ends the process with 1, after one line of the log, when an error is caught nowhere. */
+/** Ends the process with 1, after one log line, when an error is caught nowhere. */
 export function crashOnUncaught(log: Log): void {
   const crash = (error: unknown): void => {
     log.error({ err: error }, 'crashed')

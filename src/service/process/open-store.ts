@@ -1,7 +1,7 @@
 /**
- * Opens the store that the configuration names. A service takes the lock of the data folder first, with either store: one
- * process holds a folder. The embedded store is migrated when it is opened. A PostgreSQL server may still be unreachable,
- * and a node never migrates it, because nodes of another version may be using it.
+ * Opens the configured store. A service first takes the data folder's lock, with either store: one process holds a
+ * folder. The embedded store is migrated when it is opened. A PostgreSQL server may still be unreachable, and a node
+ * never migrates it, because nodes with another version may be using it.
  */
 import { checkDepositMode } from '../../money/deposits/mode.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -23,17 +23,17 @@ export interface StoreOptions {
   readonly clock: Clock
   /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number
-  /** Gets a stop for everything that is opened or locked here. */
+  /** Gets a stop for everything opened or locked here. */
   readonly lifecycle: Lifecycle
-  /** Aborts the opening of an embedded store. */
+  /** Aborts opening an embedded store. */
   readonly signal?: AbortSignal
-  /** `--take-over`: takes the data folder from a holder on another machine that cannot be asked whether it runs. */
+  /** `--take-over`: takes the data folder from a holder on another machine, which cannot be asked whether it runs. */
   readonly takeOver?: boolean
 }
 
 /**
- * Opens the store of a node, and holds its data folder. The wait for an embedded store is logged, and can be aborted. One
- * with deposits of the other kind fails the start here, before any listener opens; a server may still be unreachable.
+ * Opens a node's store, and holds its data folder. The wait for an embedded store is logged, and can be aborted. One
+ * with the other kind of deposits fails the start here, before any listener opens. A server may still be unreachable.
  */
 export async function openStore(options: StoreOptions & Waiting): Promise<{ readonly db: Db }> {
   const { config, log } = options
@@ -47,9 +47,9 @@ export async function openStore(options: StoreOptions & Waiting): Promise<{ read
 }
 
 /**
- * Opens the store, migrates it to the schema of this version, and returns the names of the applied migrations. No other
- * process may have an embedded store open. With a PostgreSQL server nodes may be running or waiting for this migration, so
- * the data folder is not locked.
+ * Opens the store, migrates it to this version's schema, and returns the applied migrations' names. No other process
+ * may have an embedded store open. With a PostgreSQL server nodes may be running or waiting for this migration, so the
+ * data folder is not locked.
  */
 export async function migrateStore(
   options: StoreOptions,
@@ -92,7 +92,7 @@ function openServer({ config, log, clock, random, lifecycle }: StoreOptions): Db
 
 async function openFolder({ config, log, clock, lifecycle, signal }: StoreOptions): Promise<Db> {
   const opening = openEmbedded({ folder: storeFolder(config.data_dir), log, clock, signal })
-  // Also of a start that is aborted meanwhile: the folder is released after the store's thread has ended.
+  // Also for a start aborted meanwhile: the folder is released after the store's thread has ended.
   const opened = opening.catch(() => undefined)
   lifecycle.started('store', async () => (await opened)?.close())
   return opening

@@ -1,23 +1,23 @@
 /**
- * Notifies systemd (`sd_notify`) that the service is ready or stopping, when `NOTIFY_SOCKET` is set, and sends watchdog
- * keep-alives at half of `WATCHDOG_USEC`. Node has no UNIX datagram sockets, so the program `systemd-notify` sends the
- * messages. A timer of the event loop sends the keep-alives, so a hanging event loop sends none.
+ * Notifies systemd (`sd_notify`) when the service is ready or stopping, if `NOTIFY_SOCKET` is set, and sends watchdog
+ * keep-alives at half the interval in `WATCHDOG_USEC`. Node has no UNIX datagram sockets, so the program
+ * `systemd-notify` sends the messages. An event-loop timer sends the keep-alives, so a hanging event loop sends none.
  */
 import { spawn } from 'node:child_process'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 
 export interface ServiceManager {
-  /** The start has completed; keep-alives begin. */
+  /** The start has completed, and keep-alives begin. */
   ready(): void
-  /** A shutdown has begun; keep-alives continue. */
+  /** A shutdown has begun, and keep-alives continue. */
   stopping(): void
 }
 
-/** A `systemd-notify` that takes longer is killed: the next keep-alive must not wait for it. */
+/** A slower `systemd-notify` is killed: the next keep-alive must not wait for it. */
 const NOTIFY_MILLISECONDS_MAX = 5_000
 
-/** @param environment the environment of the process */
+/** @param environment the process's environment */
 export function createServiceManager(
   environment: Readonly<Record<string, string | undefined>>,
   log: Log,
@@ -61,7 +61,7 @@ export function createServiceManager(
   }
 }
 
-/** `WATCHDOG_USEC` in milliseconds; 0 when no keep-alive of this process is expected. */
+/** `WATCHDOG_USEC` in milliseconds, 0 when no keep-alive is expected from this process. */
 function watchdogMilliseconds({ WATCHDOG_USEC, WATCHDOG_PID }: Readonly<Record<string, string | undefined>>): number {
   if (WATCHDOG_PID && WATCHDOG_PID !== String(process.pid)) return 0
   return /^[0-9]{1,15}$/.test(WATCHDOG_USEC ?? '') ? Number(WATCHDOG_USEC) / 1_000 : 0

@@ -1,8 +1,8 @@
 /**
- * Looks whether the store is the one that a person has confirmed (`money/controls/store-identity`): at the start, when the
- * connection is back, and every 5 s. It reports and measures that; the gates decide by themselves. It keeps a file beside
- * the store with the position of the store's log, by which an older copy of an embedded store, or of a server's disk, is
- * noticed at the next start.
+ * Looks whether the store is the one that a person has confirmed (`money/controls/store-identity`): at the start, after
+ * each reconnection, and every 5 s. It reports and measures the result, and the gates decide by themselves. It keeps a
+ * file beside the store with the position in the store's log. By this file an older copy of an embedded store, or of a
+ * server's disk, is noticed at the next start.
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ export interface StoreIdentityWatchOptions {
   readonly dataFolder: string
 }
 
-/** How much of the log may be lost without being noticed. */
+/** How much log may be lost without being noticed. */
 const PERIOD_MILLISECONDS = 5_000
 const POSITION = /^[0-9A-F]{1,8}\/[0-9A-F]{1,8}$/
 
@@ -55,7 +55,7 @@ export class StoreIdentityWatch {
     })
   }
 
-  /** Must be called after the migrations, and before anything hands out deliveries of an embedded store. */
+  /** Must be called after the migrations, and before anything hands out an embedded store's deliveries. */
   async start(): Promise<void> {
     const { db, log } = this.#options
     const unknown = unknownParts(await this.#examine())
@@ -127,7 +127,7 @@ export class StoreIdentityWatch {
 
 const pathOf = (dataFolder: string) => join(dataFolder, 'store-position')
 
-/** Undefined: there is no file, or it is not one of ours. */
+/** Undefined: there is no file, or it is not ours. */
 async function readSeen(dataFolder: string): Promise<SeenPosition | undefined> {
   let text: string
   try {
@@ -141,7 +141,7 @@ async function readSeen(dataFolder: string): Promise<SeenPosition | undefined> {
   return { identity, position }
 }
 
-/** Replaces the file; a loss of power leaves the old or the new one. */
+/** Replaces the file. A power loss leaves the old or the new one. */
 async function writeSeen(dataFolder: string, { identity, position }: SeenPosition): Promise<void> {
   const path = pathOf(dataFolder)
   const draft = `${path}.new`

@@ -1,8 +1,8 @@
 /**
- * Lets a start wait: for the store's schema, for everything that it reads from the store before the service is ready, and
- * for other parts. It logs every 10 s what the start waits for, and ends when the start is aborted. Reads are retried with
- * backoff and without a limit, each new reason is logged once, and so is the end of the wait. A store that this version
- * cannot work with ends the wait with an error.
+ * Lets a start wait: for the store's schema, for everything that it reads from the store before the service is ready,
+ * and for other parts. It logs every 10 s what the start waits for, and ends when the start is aborted. Reads are
+ * retried with backoff and without a limit. Each new reason is logged once, and so is the end of the wait. A store that
+ * this version cannot use ends the wait with an error.
  */
 import { backoff } from '../../platform/base/backoff.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -14,11 +14,11 @@ import { patiently } from '../../platform/store/sql.ts'
 export interface Waiting {
   readonly clock: Clock
   readonly log: Log
-  /** Aborts the start: every wait rejects with the reason of the signal. */
+  /** Aborts the start: every wait rejects with the signal's reason. */
   readonly signal: AbortSignal
 }
 
-/** `current`, or the names of the migrations that have not been applied. */
+/** `current`, or the missing migrations' names. */
 export type SchemaState = 'current' | { readonly missing: readonly string[] }
 
 const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
@@ -28,7 +28,7 @@ type Attempt<Value> = () => Promise<{ readonly value: Value } | { readonly obsta
 /** Time between two log lines about one wait. */
 const REPORT_SECONDS = 10
 
-/** Resolves when the schema is current; `note` is called with every state that was read. */
+/** Resolves when the schema is current. `note` is called with every read state. */
 export function waitForSchema(
   waiting: Waiting,
   read: () => Promise<SchemaState>,
@@ -42,12 +42,17 @@ export function waitForSchema(
   })
 }
 
-/** Resolves to the result of `read` once the store answers. `read` may run again after a commit whose answer was lost. */
+/**
+ * Resolves to the result of `read` once the store answers. `read` may run again after a commit whose answer was lost.
+ */
 export function readFromStore<Value>(waiting: Waiting, what: string, read: () => Promise<Value>): Promise<Value> {
   return retry(waiting, what, async () => ({ value: await read() }))
 }
 
-/** Settles as `work` does, and rejects at once when the start is aborted; logs every 10 s that the start waits for `what`. */
+/**
+ * Settles as `work` does, and rejects at once when the start is aborted. Logs every 10 s that the start waits for
+ * `what`.
+ */
 export async function waitFor<Value>(
   { clock, log, signal }: Waiting,
   what: string,

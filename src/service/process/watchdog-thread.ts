@@ -1,10 +1,10 @@
 /**
- * The thread of the watchdog. At each wake-up it looks for an increment by the main thread, and measures the time without one
- * (`hang-meter`), in which neither a process that is stopped (SIGSTOP) or suspended counts, because this thread does not wake
- * up then either, nor one that gets no processor. After `hangMilliseconds` it writes one log line with the stack of the main
- * thread, and ends the process with exit code 70. A worker thread cannot set the exit code of the process, so it makes the
- * main thread exit through the inspector, which interrupts running JavaScript. A main thread that is blocked in a system call
- * cannot be interrupted and is killed.
+ * The watchdog's thread. At each wake-up it looks for an increment by the main thread, and measures the time without
+ * one (`hang-meter`). A stopped (SIGSTOP) or suspended process does not count, because this thread does not wake up
+ * then either, and neither does a process without a processor. After `hangMilliseconds` it writes one log line with the
+ * main thread's stack, and ends the process with exit code 70. A worker thread cannot set the process's exit code, so
+ * it makes the main thread exit through the inspector, which interrupts running JavaScript. A main thread blocked in a
+ * system call cannot be interrupted and is killed.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -17,18 +17,18 @@ export interface WatchdogStart {
   readonly periodMilliseconds: number
   /** The setting `process.hang_seconds`. */
   readonly hangMilliseconds: number
-  /** File descriptor that the log line is written to. */
+  /** File descriptor for the log line. */
   readonly descriptor: number
 }
 
 /** How long the main thread may take to report its stack, and then to exit. */
 const INSPECTION_MILLISECONDS = 2_000
-/** EX_SOFTWARE of `sysexits.h`; docs/how-to/production.md documents it. */
+/** EX_SOFTWARE in `sysexits.h`, documented in docs/how-to/production.md. */
 const EXIT_CODE = 70
-/** Node would print a line about the inspector, which is not JSON, at the exit: stderr is closed before that. */
+/** At the exit Node would print a line about the inspector, which is not JSON, so stderr is closed before. */
 const EXIT = `process.on('exit', () => process.getBuiltinModule?.('node:fs').closeSync(2)); process.exit(${EXIT_CODE})`
 
-/** The main thread has the id of the process (Linux). */
+/** The main thread has the process's id (Linux). */
 const STAT_FILE = `/proc/self/task/${process.pid}/stat`
 
 const { answers, periodMilliseconds, hangMilliseconds, descriptor } = workerData as WatchdogStart
@@ -85,7 +85,7 @@ function writeLine(stack: string): void {
   try {
     writeSync(descriptor, `${JSON.stringify(line)}\n`)
   } catch (error) {
-    // The log cannot be written; the process must end nevertheless.
+    // The log cannot be written, but the process must end nevertheless.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Ends a process whose event loop hangs for `process.hang_seconds`, so that a supervisor can restart it: a hanging process
- * accepts connections and answers none of them. The event loop increments a counter; `watchdog-thread` measures the time
+ * Ends a process whose event loop hangs for `process.hang_seconds`, so a supervisor can restart it: a hanging process
+ * accepts connections and answers none. The event loop increments a counter, and `watchdog-thread` measures the time
  * without an increment. The watchdog never keeps a process from exiting.
  */
 import { type Log, logDescriptor } from '../../platform/base/log.ts'
@@ -10,7 +10,7 @@ import type { WatchdogStart } from './watchdog-thread.ts'
 /** Wake-ups within `process.hang_seconds`, at least: a single late increment never counts as a hang. */
 const WAKEUPS = 10
 const PERIOD_MILLISECONDS_MAX = 1_000
-/** The thread only counts; the default limits of Node would allow it hundreds of megabytes. */
+/** The thread only counts, and Node's default limits would allow it hundreds of megabytes. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 }
 
 export function startWatchdog(log: Log, hangSeconds: number): void {

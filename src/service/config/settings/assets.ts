@@ -1,4 +1,4 @@
-/** The settings of assets and the key material of deposit addresses. */
+/** The settings for assets and the deposit addresses' key material. */
 import {
   extendedKeyFault,
   extendedKeyWords,
@@ -28,8 +28,8 @@ export const ASSETS_SETTINGS = {
 } as const
 
 /**
- * A setting that is the extended public key of an account, or empty. A private key is rejected with its own message. No
- * message quotes the value, because it may be a private key.
+ * A setting for an account's extended public key, or empty. A private key is rejected with its own message. No message
+ * quotes the value, because it may be a private key.
  */
 function accountKey(family: WatchedFamily, meaning: string): Setting<string> {
   const accepts = extendedKeyWords(family)
@@ -37,7 +37,7 @@ function accountKey(family: WatchedFamily, meaning: string): Setting<string> {
     initial: '',
     meaning,
     accepts,
-    // It reveals every address of the account.
+    // It reveals all the account's addresses.
     secret: true,
     structured: false,
     show: (value) => value,

@@ -1,4 +1,4 @@
-/** The settings of tokens and their issuer. */
+/** The settings for tokens and their issuer. */
 import { TOKEN_SECONDS_MAX } from '../../../access/clients/access-token.ts'
 import { integer, text } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'

@@ -1,4 +1,4 @@
-/** The settings of the roles of a process and of the bus between processes. */
+/** The settings for a process's roles and for the bus between processes. */
 import { FEED_GROUP, FEED_GROUP_RULE } from '../markets.ts'
 import { ROLES } from '../roles.ts'
 import { list, natsUrl, text } from '../setting-kinds.ts'

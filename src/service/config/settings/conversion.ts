@@ -1,4 +1,4 @@
-/** The settings of conversions: assets at par, conditions on books, and limits of prices and of the desk. */
+/** The settings for conversions: assets at par, conditions on books, and limits on prices and the desk. */
 import { assetAmounts } from '../asset-amounts.ts'
 import { isAssetSymbol } from '../assets.ts'
 import { integer, list, seconds } from '../setting-kinds.ts'

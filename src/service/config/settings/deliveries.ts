@@ -1,4 +1,4 @@
-/** The settings of payments that leave the service. */
+/** The settings for outgoing payments. */
 import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import { type Setting, toggle } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'
@@ -6,7 +6,7 @@ import { outsideAddress } from './outside-address.ts'
 const SECRETS_ACCEPTED =
   'one secret, or two separated by a space, each `whsec_` and the base64 of 24 to 64 random bytes'
 
-/** A list in YAML, or text separated by spaces or line breaks; kept as text with single spaces. */
+/** A list in YAML, or text separated by spaces or line breaks. Kept as text with single spaces. */
 const webhookSecrets: Setting<string> = {
   initial: '',
   live: true,

@@ -1,4 +1,4 @@
-/** The settings of the gateway processes. */
+/** The settings for gateway processes. */
 import { integerOrAuto } from '../setting-kinds.ts'
 
 export const GATEWAY_SETTINGS = {

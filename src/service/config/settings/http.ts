@@ -1,4 +1,4 @@
-/** The settings of the public listener. */
+/** The public listener's settings. */
 import { isProxyRange } from '../../../platform/http/client-address.ts'
 import { integer, list, seconds, text, url } from '../setting-kinds.ts'
 
@@ -68,7 +68,7 @@ export const HTTP_SETTINGS = {
   }),
 } as const
 
-/** The form of an `Origin` header: scheme, host and port. `*` means every origin. */
+/** An `Origin` header's form: scheme, host and port. `*` means every origin. */
 function isCorsOrigin(text: string): boolean {
   return text === '*' || (/^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }

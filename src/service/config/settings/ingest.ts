@@ -1,4 +1,4 @@
-/** The settings of the ingest listener, to which engines publish the markets with the source `ingest`. */
+/** The ingest listener's settings. Engines publish the markets with the source `ingest` to it. */
 import { integer, optionalInteger, text } from '../setting-kinds.ts'
 
 const HOST = /^[A-Za-z0-9._:-]{1,253}$/

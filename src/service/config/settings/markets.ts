@@ -1,4 +1,4 @@
-/** The settings of markets and where their data comes from. */
+/** The settings for markets and where their data comes from. */
 import { SCENARIOS } from '../../../streaming/sources/simulator/scenario.ts'
 import { feeds } from '../feeds.ts'
 import { markets } from '../markets.ts'

@@ -1,4 +1,4 @@
-/** The settings of the operator listener. */
+/** The operator listener's settings. */
 import { FOUR_EYES_KINDS } from '../../../contract/operator-calls.ts'
 import { integer, list, type Setting, text, url } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'
@@ -80,7 +80,7 @@ export const OPERATOR_SETTINGS = {
   }),
 } as const
 
-/** The issuer itself, from which the address of its discovery document follows. */
+/** The issuer itself, from which its discovery document's address follows. */
 function issuer(common: { readonly initial: string; readonly meaning: string }): Setting<string> {
   const address = outsideAddress(common)
   return {

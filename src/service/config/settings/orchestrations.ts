@@ -1,4 +1,4 @@
-/** The settings of orchestrations: the time limit of a conversion, the fee, and the minimum amounts. */
+/** The settings for orchestrations: a conversion's time limit, the fee, and the minimum amounts. */
 import { assetAmounts } from '../asset-amounts.ts'
 import { integer, seconds } from '../setting-kinds.ts'
 

@@ -1,9 +1,9 @@
-/** A kind of setting: the address of an external service that this one sends requests to. */
+/** A kind of setting: the address of an external service that this one calls. */
 import { type Setting, text } from '../setting-kinds.ts'
 
 const ADDRESS = /^$|^https:\/\/[\x21-\x7e]{1,2048}$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/][\x21-\x7e]{0,2048}$/
 
-/** An https address, http to this machine, or empty. Messages never quote a value that contains credentials. */
+/** An https address, http to this machine, or empty. Messages never quote a value with credentials. */
 export function outsideAddress(common: {
   readonly initial: string
   readonly meaning: string

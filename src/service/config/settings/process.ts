@@ -1,4 +1,4 @@
-/** The settings of the process itself. */
+/** The settings for the process itself. */
 import { choice, integer } from '../setting-kinds.ts'
 
 export const PROCESS_SETTINGS = {

@@ -1,4 +1,4 @@
-/** The settings that limit what one customer may create, over all its clients and all nodes. */
+/** The limits on what one customer may create, over all its clients and all nodes. */
 import { integer } from '../setting-kinds.ts'
 
 /** Counters are four-byte integers in the store. */

@@ -1,4 +1,4 @@
-/** The settings of signed receipts. */
+/** The settings for signed receipts. */
 import { toggle } from '../setting-kinds.ts'
 
 export const RECEIPTS_SETTINGS = {

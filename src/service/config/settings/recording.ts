@@ -1,4 +1,4 @@
-/** The settings of the recordings that a service writes. */
+/** The settings for the service's own recordings. */
 import { integer, text } from '../setting-kinds.ts'
 
 /** A year. */

@@ -1,4 +1,4 @@
-/** The settings of the REST API: limits, the sandbox, and the approval of rules. */
+/** The REST API's settings: limits, the sandbox, and rule approval. */
 import { choice, integer, toggle } from '../setting-kinds.ts'
 
 export const REST_SETTINGS = {

@@ -1,4 +1,4 @@
-/** The settings of the amounts above which a person decides. */
+/** The amounts above which a person decides. */
 import { assetAmounts } from '../asset-amounts.ts'
 
 export const REVIEW_SETTINGS = {

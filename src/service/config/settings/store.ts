@@ -1,4 +1,4 @@
-/** The settings of the data folder, the store, and the key that encrypts secrets in the store. */
+/** The settings for the data folder, the store, and the key that encrypts the store's secrets. */
 import { databaseUrl, integer, text } from '../setting-kinds.ts'
 
 export const STORE_SETTINGS = {

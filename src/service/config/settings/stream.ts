@@ -1,4 +1,4 @@
-/** The settings of the stream. */
+/** The stream's settings. */
 import { choice, integer, seconds, url } from '../setting-kinds.ts'
 
 const DAY_SECONDS = 86_400

@@ -1,6 +1,6 @@
 /**
- * The part of the process that knows who may do what: the directory of customers and clients, the keys, and the people who
- * operate the service. Every process has it.
+ * The part of the process that knows who may do what: the directory of customers and clients, the keys, and the
+ * service's operators. Every process has it.
  */
 import {
   type ClientCredentials,
@@ -33,7 +33,7 @@ export async function createAccess(parts: Parts, db: Db): Promise<Access> {
   return { encryptionKey, loader, operators: startOperators(parts, db, encryptionKey) }
 }
 
-/** Resolves when this node knows customers, clients and keys; the store has its schema. */
+/** Resolves when this node knows customers, clients and keys. The store must have its schema. */
 export async function startAccess(parts: Parts, db: Db, { encryptionKey, loader, operators }: Access): Promise<void> {
   await loadDirectory(parts, loader)
   await readFromStore(parts, 'operators', () => operators.setup.prepare())
@@ -41,7 +41,7 @@ export async function startAccess(parts: Parts, db: Db, { encryptionKey, loader,
   if (issuesTokens(parts.config)) startUpkeep(parts, db, encryptionKey)
 }
 
-/** Creates the demo's clients; `existing` credentials are kept while they are valid. */
+/** Creates the demo's clients. `existing` credentials are kept while they are valid. */
 export async function startDemoClient(
   parts: Parts,
   db: Db,

@@ -1,8 +1,9 @@
 /**
- * Records wrong operator tokens, or failed logins of operators, bounded per period of a minute from the first one: a warning
- * for the first one of each operator, a warning with their number when the period ends, and one row in the audit trail for
- * each operator whose name was used and one for the rest. Counts that cannot be written because the store is unavailable are
- * carried into the next period. Names that no operator has are not recorded: a person may have typed the password there.
+ * Records wrong operator tokens, or operators' failed logins, in periods that last a minute from the first one. It logs
+ * a warning for each operator's first failure, and another with their number when the period ends. The audit trail gets
+ * one row for each operator whose name was used and one for the rest. Counts that cannot be written to an unavailable
+ * store are carried into the next period. Unknown names are not recorded, because a person may have typed the password
+ * there.
  */
 import { FAILED_LOGIN_ACTION } from '../../../access/operators/sessions.ts'
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
@@ -24,9 +25,9 @@ const KINDS = {
 } as const
 
 const PERIOD_MILLISECONDS = 60_000
-/** Addresses that a row names; attempts from other addresses are only counted. */
+/** Addresses named in a row. Attempts from other addresses are only counted. */
 const ADDRESSES_MAX = 20
-/** Operators with a row of their own in a period; attempts with further names are in the row of the rest. */
+/** Operators with their own row in a period. Attempts with further names are in the row of the rest. */
 const OPERATORS_MAX = 100
 /** Stands for the name of the rest. */
 const NO_OPERATOR = ''
@@ -38,7 +39,7 @@ interface Guesses {
 
 export class OperatorGuesses {
   readonly #options: OperatorGuessesOptions
-  /** By the name of the operator. */
+  /** By the operator's name. */
   #guesses = new Map<string, Guesses>()
   #timer: Timer | undefined
   #isStopped = false
@@ -49,7 +50,7 @@ export class OperatorGuesses {
 
   /**
    * Counts a failed attempt.
-   * @param operator whose name was sent; absent: none's
+   * @param operator whose name was sent, if any
    */
   record(clientAddress: string, operator = NO_OPERATOR): void {
     const isFirst = this.#timer === undefined || (operator !== NO_OPERATOR && !this.#guesses.has(operator))
@@ -60,7 +61,7 @@ export class OperatorGuesses {
     this.#waitForEnd()
   }
 
-  /** Writes the counts of the current period, which ends. */
+  /** Writes the current period's counts, and ends it. */
   async write(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -1,6 +1,6 @@
 /**
- * Receipts of books (`receipts.enabled`): the signer that the stream uses, with the key and the issuer of the directory,
- * and the creation of the first key. A store has one issuer, and one key of receipts at a time, for all nodes.
+ * Receipts for books (`receipts.enabled`): the stream's signer, with the directory's key and issuer, and the first
+ * key's creation. A store has one issuer, and one key for receipts at a time, for all nodes.
  */
 import type { Directory } from '../../../access/clients/directory.ts'
 import type { DirectoryLoader } from '../../../access/clients/directory-loader.ts'
@@ -35,7 +35,7 @@ export function createReceiptSigner({ config, directory, clock, metrics }: Recei
   })
 }
 
-/** Creates the first key of receipts where there is none; the directory must be loaded. */
+/** Creates the first key for receipts where there is none. The directory must be loaded. */
 export async function prepareReceipts(
   { config, directory }: Pick<ReceiptParts, 'config' | 'directory'>,
   db: Db,

@@ -1,4 +1,4 @@
-/** The routes of customers' clients, and of the people who operate the service. */
+/** The routes for customers' clients, and for the people who operate the service. */
 import { type ClientRoutesOptions, registerClientRoutes } from '../../../access/clients/client-routes.ts'
 import {
   type OperatorRoutesOptions as ClientOperatorRoutesOptions,

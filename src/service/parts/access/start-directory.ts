@@ -1,5 +1,5 @@
 /**
- * Starts the loader, which keeps the directory of customers, clients and keys current, and the upkeep of keys and
+ * Starts the loader, which keeps the directory with customers, clients and keys current, and the upkeep for keys and
  * revocations. Both stop with the process.
  */
 import type { Directory } from '../../../access/clients/directory.ts'

@@ -1,6 +1,6 @@
 /**
- * The parts of the operator listener that concern people: how they reach it and sign in, the setup link of the first admin,
- * and the records of failed attempts. It has no routes.
+ * The operator listener's parts for people: how they reach it and sign in, the first admin's setup link, and the
+ * records about failed attempts. It has no routes.
  */
 import type { EncryptionKey } from '../../../access/clients/encryption-key.ts'
 import { Access } from '../../../access/operators/access.ts'
@@ -43,23 +43,23 @@ export interface Operators {
   readonly db: Db
   /** The single token. */
   readonly token: string
-  /** The settings `operator.tls.*`; absent = plain HTTP. */
+  /** The settings `operator.tls.*`, absent = plain HTTP. */
   readonly tls?: TlsFiles
   /** The setting `http.trusted_proxies`. */
   readonly trustedProxies: readonly string[]
-  /** The current value of `operator.four_eyes`. */
+  /** `operator.four_eyes` as currently configured. */
   fourEyes(): readonly string[]
   readonly channel: ChannelOptions
   readonly access: Access
-  /** Logins at the issuer of `operator.oidc.issuer`; absent: there is none. */
+  /** Logins at the issuer `operator.oidc.issuer`. Absent without one. */
   readonly openid?: OpenidLogin
   readonly setup: ConsoleSetup
   /** Called for every wrong token. */
   readonly onGuess: (clientAddress: string) => void
-  /** The address of a setup link. */
+  /** A setup link's address. */
   linkAddress(token: string): string
   renewFirstLink(changer: Changer): Promise<NewLink & { readonly file: string }>
-  /** Notes the address of the listener, which links name unless there is a public one. */
+  /** Notes the listener's address, which links name unless there is a public one. */
   listensAt(url: string): void
 }
 
@@ -114,7 +114,7 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
   }
 }
 
-/** Throws when the file of the client secret cannot be used; the issuer is asked with the first login. */
+/** Throws when the file of the client secret cannot be used. The issuer is asked with the first login. */
 function createOpenidLogin(
   { config, current: { origins }, clock, log }: OperatorParts,
   db: Db,

@@ -1,6 +1,6 @@
 /**
- * Creates the converter of this process, which prices by the current configuration and the live books. The runner of
- * orchestrations and the deposits that are converted when they are credited share it, and its metrics count both.
+ * Creates this process's converter, which prices by the current configuration and the live books. The runner of
+ * orchestrations and the deposits converted when they are credited share it, and its metrics count both.
  */
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { createStepMetrics, createWaitingMetrics } from '../../../money/orchestrations/metrics.ts'

@@ -1,9 +1,9 @@
-/** The quotas of customers, with the current settings; one instance per process, shared by both listeners. */
+/** The customers' quotas, with the current settings. Both listeners share the process's one instance. */
 import { Quotas } from '../../../money/accounts/quotas.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Config } from '../../config/settings.ts'
 
-/** @param current its configuration is the current one; a reload replaces it */
+/** @param current has the current configuration, which a reload replaces */
 export function createQuotas(metrics: MetricsRegistry, current: { readonly config: Config }): Quotas {
   return new Quotas(metrics, () => {
     const { config } = current

@@ -1,6 +1,6 @@
 /**
- * The modules that create deliveries, which are notified of their results in the same transaction, and the amounts above
- * which a payment waits for a person.
+ * The modules that create deliveries and are notified about their results in the same transaction, and the amounts
+ * above which a payment waits for a person.
  */
 import type { ReviewLimits } from '../../../money/controls/review.ts'
 import type { DeliveryOwners } from '../../../money/deliveries/owner.ts'

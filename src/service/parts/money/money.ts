@@ -1,4 +1,6 @@
-/** The part of the process that moves money: the ledger's upkeep, the converter of deposits, and the quotas of customers. */
+/**
+ * The part of the process that moves money: the ledger's upkeep, the converter of deposits, and the customers' quotas.
+ */
 import type { Quotas } from '../../../money/accounts/quotas.ts'
 import { createPoolMetrics } from '../../../money/deposit-instructions/pool-metrics.ts'
 import { LedgerUpkeep } from '../../../money/ledger/upkeep.ts'
@@ -16,7 +18,7 @@ export interface Money {
   readonly converter: Converter
 }
 
-/** Registers the metrics; nothing runs before `startLedger`. */
+/** Registers the metrics. Nothing runs before `startLedger`. */
 export function createMoney(parts: Parts, db: Db, replicas: MarketReplicas): Money {
   createPoolMetrics(parts.metrics, db)
   return {

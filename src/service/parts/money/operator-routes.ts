@@ -25,9 +25,9 @@ import { conversionsOf, depositSettings, deskLimitsOf, requestSettings, supplyOf
 export interface MoneyOperatorOptions extends MoneyRoutesOptions {
   readonly log: Log
   readonly metrics: MetricsRegistry
-  /** The result of the last comparison of balances with postings. */
+  /** The result of the last comparison between balances and postings. */
   ledgerState(): LedgerState
-  /** How deposits are converted as they are credited; absent: a worker does it. */
+  /** How deposits are converted as they are credited. Absent: a worker does it. */
   readonly converter?: Converter
 }
 

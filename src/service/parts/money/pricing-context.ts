@@ -1,6 +1,6 @@
 /**
- * The inputs of a price: the current configuration and the live books of this process. A book is copied within one tick of
- * the event loop, so all of its levels are of one version.
+ * A price's inputs: the current configuration and this process's live books. A book is copied within one event-loop
+ * tick, so all its levels are from one version.
  */
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -43,7 +43,7 @@ export function pricingContext({ config, clock, replicas }: PricingParts): Prici
     bookOf(symbol) {
       const replica = replicas.replicaOf(symbol)
       const market = markets.find((candidate) => candidate.symbol === symbol)
-      // A reload may have changed the decimals of the market; the replica's prices would be read in the wrong unit.
+      // A reload may have changed the market's decimals, and the replica's prices would be read in the wrong unit.
       if (replica === undefined || !isDeepStrictEqual(replica.market, market)) return undefined
       return readBook(replica, clock, !replicas.isFromVenues(symbol))
     },

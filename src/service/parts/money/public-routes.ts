@@ -1,4 +1,4 @@
-/** The REST operations of accounts, deposits, rules and orchestrations. */
+/** The REST operations for accounts, deposits, rules and orchestrations. */
 import type { FastifyInstance } from 'fastify'
 import type { Guard } from '../../../access/clients/guard.ts'
 import { registerProfileRoutes } from '../../../money/accounts/profile-routes.ts'
@@ -16,13 +16,13 @@ import type { ModuleRoutes } from '../../listeners/listener.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import { conversionsOf, depositSettings, requestSettings, ruleSettings, supplyOf } from './settings.ts'
 
-/** What the routes of both listeners need. */
+/** The parts for both listeners' routes. */
 export interface MoneyRoutesOptions {
   readonly db: Db
   readonly clock: Clock
   /** The current configuration. */
   readonly current: { readonly config: Config }
-  /** How many records a customer may create; both listeners share one instance. */
+  /** How many records a customer may create. Both listeners share one instance. */
   readonly quotas: Quotas
   /** Whether addresses without a configured key are derived from a seed for testing. */
   readonly hasTestSeed?: boolean

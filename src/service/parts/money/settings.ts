@@ -1,4 +1,4 @@
-/** The settings of money as its modules take them: assets and markets together, amounts in minor units. */
+/** The money settings as its modules take them: assets and markets together, amounts in minor units. */
 import type { Conversions } from '../../../contract/assets.ts'
 import type { Quotas } from '../../../money/accounts/quotas.ts'
 import type { AddressSupply } from '../../../money/deposit-instructions/allocation.ts'

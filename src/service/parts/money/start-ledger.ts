@@ -1,7 +1,7 @@
 /**
  * Starts the ledger: registers the configured assets before any amount is posted in them, and starts the upkeep. A
- * configuration that changes the decimals of an asset in the ledger, or that would mix sandbox deposits with real ones, fails
- * the start.
+ * configuration that changes a ledger asset's decimals, or that would mix sandbox deposits with real ones, fails the
+ * start.
  */
 import { checkDepositMode } from '../../../money/deposits/mode.ts'
 import type { LedgerUpkeep } from '../../../money/ledger/upkeep.ts'

@@ -1,5 +1,5 @@
 /**
- * Starts the workers of this process: the runner of orchestrations, which prices them from the live books, and the sender of
+ * Starts this process's workers: the runner of orchestrations, which prices them from the live books, and the sender of
  * deliveries, or in a sandbox the executor that settles deliveries without paying them.
  */
 import { createRequestCounter } from '../../../money/deliveries/metrics.ts'

@@ -1,6 +1,6 @@
 /**
- * A gateway process of this machine: it serves the stream on sockets that the main process has accepted and hands over,
- * and follows the markets over the pipe between them. It opens no port and no store, and knows no secret of a client. It
+ * A gateway process on this machine: it serves the stream on sockets that the main process has accepted and hands over,
+ * and follows the markets over the pipe between them. It opens no port and no store, and knows no client's secret. It
  * ends when the main process does.
  */
 import { createPrivateKey } from 'node:crypto'
@@ -32,7 +32,7 @@ import { Replica } from '../../../streaming/sequencing/replica.ts'
 import { crashOnUncaught } from '../../process/lifecycle.ts'
 import { startWatchdog } from '../../process/watchdog.ts'
 
-/** How long a start waits until every market is followed; a market without a book yet is not waited for any longer. */
+/** How long a start waits until every market is followed. It waits no longer for a market without a book. */
 const FOLLOW_MILLISECONDS_MAX = 2_000
 const FOLLOW_CHECK_MILLISECONDS = 10
 
@@ -47,10 +47,10 @@ class GatewayProcess {
   readonly #importer: BusImport
   /** By market: ends following it. */
   readonly #ends = new Map<string, () => void>()
-  /** Of markets that were removed: when one is added again, its times continue for connections that had it. */
+  /** For removed markets: when one is added again, its times continue for connections that had it. */
   readonly #lastInstants = new Map<string, Instant>()
   readonly #executionsKept: number
-  /** The hub reads it; a reload changes it. */
+  /** The hub reads it, and a reload changes it. */
   readonly #hubSettings: { -readonly [Key in keyof HubSettings]: HubSettings[Key] }
   readonly #hub: Hub
   readonly #server: SessionServer
@@ -95,7 +95,7 @@ class GatewayProcess {
     })
   }
 
-  /** Reports when every market is followed, or those that have a book. */
+  /** Reports when every market is followed, or those with a book. */
   reportWhenReady(): void {
     const deadline = this.#clock.monotonicMilliseconds() + FOLLOW_MILLISECONDS_MAX
     const check = (): void => {
@@ -121,7 +121,7 @@ class GatewayProcess {
         break
       }
       case 'drain':
-        // The main process counts the connections that are left.
+        // The main process counts the remaining connections.
         void this.#hub.drain(message.seconds)
         break
       case 'settings':
@@ -174,7 +174,7 @@ class GatewayProcess {
   }
 
   #follow(market: MarketDefinition): Replica {
-    // First, so that nothing is published before the replica can take it.
+    // First, so nothing is published before the replica can take it.
     const lastInstant = this.#lastInstants.get(market.symbol)
     this.#lastInstants.delete(market.symbol)
     const replica = new Replica({ market, bus: this.#bus, executionsKept: this.#executionsKept, lastInstant })
@@ -216,7 +216,10 @@ class GatewayProcess {
   }
 }
 
-/** What subscribers are sent is compared with the book of the replica. A difference ends this process: the next has none. */
+/**
+ * Subscribers' data is compared with the replica's book. A difference ends this process, because the next one starts
+ * without it.
+ */
 function auditedMarket(stream: MarketStream): AuditedMarket {
   return {
     stream,

@@ -1,4 +1,4 @@
-/** The routes of markets and nodes, and of the stream's connections. */
+/** The routes for markets, nodes and the stream's connections. */
 import { registerNodeRoutes } from '../../../streaming/cluster/routes.ts'
 import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/gateway/market-routes.ts'
 import {

@@ -1,6 +1,6 @@
 /**
- * Starts the bus between processes, when `bus.url` is set: every process follows all configured markets over NATS, so that
- * everything behind its replicas is as in one process, and sends those that it leads.
+ * Starts the bus between processes when `bus.url` is set: every process follows all configured markets over NATS, so
+ * everything behind its replicas is as in one process, and sends the markets that it leads.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
@@ -32,32 +32,32 @@ interface BusParts {
   readonly lifecycle: Lifecycle
 }
 
-/** The connection of this process to the others. */
+/** This process's connection to the others. */
 export interface LinkedMarkets extends LedMarkets {
-  /** Why there is no connection to NATS; undefined while there is one. */
+  /** Why there is no connection to NATS. Undefined while there is one. */
   readonly problem: string | undefined
-  /** Markets that this process neither writes nor has heard of since its start. */
+  /** Markets that this process neither writes nor has received since its start. */
   readonly starting: ReadonlySet<string>
-  /** Whether another process has sent a heartbeat of its markets since the start. */
+  /** Whether another process has sent a heartbeat for its markets since the start. */
   readonly hasHeardFeed: boolean
-  /** Carries what nodes send each other beside the markets. */
+  /** Carries the nodes' own messages beside the markets. */
   readonly nodeTransport: NodeTransport
-  /** Whether the book of a market is written here, or its sequencer is heard of. */
+  /** Whether a market's book is written here, or its sequencer is heard from. */
   readonly isHeard: (symbol: string) => boolean
-  /** What proves the book of a market that another process writes. */
+  /** The proof for a book that another process writes. */
   readonly proofOf: (symbol: string) => Proof
   /** To be called when the replicas have changed. */
   change(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
 }
 
-/** How long a start waits for the state of each market from its feed; then it logs which are missing. */
+/** How long a start waits for each market's state from its feed. Then it logs which are missing. */
 const FOLLOW_MILLISECONDS_MAX = 5_000
 const FOLLOW_CHECK_MILLISECONDS = 10
 
 /**
- * Connects in the background; undefined without `bus.url`.
- * @param onLaterEpoch called with each epoch of a market that is later than all that were heard of before
- * @throws {Error} when a file of `bus.*` cannot be read
+ * Connects in the background. Undefined without `bus.url`.
+ * @param onLaterEpoch called with each market epoch later than all those received before
+ * @throws {Error} when a file named by `bus.*` cannot be read
  */
 export function startBus(
   parts: BusParts,
@@ -72,7 +72,7 @@ export function startBus(
   lifecycle.started('bus', () => link.stop())
   const exporter = startExport(parts, link, { writers, replicas })
   const importer = startImport(parts, link, { replicas, positions }, onLaterEpoch)
-  /** By symbol: what ends sending the market, and following it. */
+  /** By symbol: the functions that end sending the market, and following it. */
   const sendingEnds = new Map<string, () => void>()
   const followingEnds = new Map<string, () => void>()
   const unheard = new Set(config.markets.map(({ definition }) => definition.symbol))
@@ -177,7 +177,7 @@ function startImport(
   return importer
 }
 
-/** Resolves when each followed market has its state; at the latest after `FOLLOW_MILLISECONDS_MAX`. */
+/** Resolves when each followed market has its state, at the latest after `FOLLOW_MILLISECONDS_MAX`. */
 export async function waitForFeeds(
   { clock, log, signal }: Pick<BusParts, 'clock' | 'log'> & { readonly signal: AbortSignal },
   linked: LinkedMarkets,
@@ -189,7 +189,7 @@ export async function waitForFeeds(
   if (linked.starting.size > 0) log.warn({ markets: [...linked.starting] }, 'nothing from the feed of some markets yet')
 }
 
-/** Connects to NATS once; resolves with the server and its version. Rejects with an error that contains no secret. */
+/** Connects to NATS once, and resolves with the server and its version. Rejects with an error without secrets. */
 export function tryBus(config: Config, clock: Clock): Promise<string> {
   return tryNats(natsAccessOf(config), clock)
 }

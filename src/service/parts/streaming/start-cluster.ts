@@ -1,5 +1,5 @@
 /**
- * Composes what this node reports to the other nodes of the service, and asks them; without a bus it is the only one. From
+ * Composes this node's reports to the service's other nodes, and asks them. Without a bus it is the only one. From
  * their reports it knows whether its directory is current, and whether NATS is lost to this node alone.
  */
 import { hostname } from 'node:os'
@@ -39,7 +39,7 @@ export interface Cluster {
 
 type NodeLink = Pick<LinkedMarkets, 'nodeTransport' | 'problem'>
 
-/** @param isReady whether `/readyz` of this node answers 200 */
+/** @param isReady whether this node's `/readyz` answers 200 */
 export function startCluster(
   parts: ClusterParts,
   { db, loader, linked }: { db: Db; loader: DirectoryLoader; linked: NodeLink | undefined },
@@ -75,7 +75,7 @@ function nodeName(): string {
   return `${hostname()}:${process.pid}`
 }
 
-/** The present market definitions; their digest is computed once for each configuration. */
+/** The present market definitions. Their digest is computed once for each configuration. */
 function createDefinitions(current: ClusterParts['current']) {
   let markets: Config['markets'] | undefined
   let found = { markets: 0, definitions: '' }

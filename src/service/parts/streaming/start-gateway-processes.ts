@@ -1,5 +1,5 @@
 /**
- * Starts the gateway processes of this machine (`gateway.processes`) and the sending end of the bus to them. It is absent
+ * Starts this machine's gateway processes (`gateway.processes`) and the sending end of the bus to them. It is absent
  * where the main process serves the stream itself.
  */
 import { availableParallelism } from 'node:os'
@@ -32,11 +32,11 @@ interface ProcessParts {
 
 export interface LocalGateways {
   readonly processes: GatewayProcesses
-  /** Applies a reloaded configuration; `changes` as the hub of this process applies them. */
+  /** Applies a reloaded configuration, with the `changes` that this process's hub applies. */
   reload(changes: MarketsControl): void
 }
 
-/** @param linked how this process follows the markets of others; undefined when all are its own */
+/** @param linked how this process follows others' markets, undefined when all are its own */
 export function startGatewayProcesses(
   parts: ProcessParts,
   replicas: MarketReplicas,
@@ -82,7 +82,7 @@ export function startGatewayProcesses(
     reload({ removed, added }) {
       processes.changeSettings(processSettings(current.config))
       if (removed.length + added.length === 0) return
-      // What the bus sends of the old definitions is before this, and what it sends of the new ones after it.
+      // The bus sends the old definitions' commits before this, and the new ones' after it.
       for (const market of removed) ends.get(market)?.()
       for (const market of removed) ends.delete(market)
       processes.changeMarkets({ removed, added })

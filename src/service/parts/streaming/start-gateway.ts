@@ -1,6 +1,6 @@
 /**
- * Composes the stream: the hub with its settings, and the gateway that accepts connections to it. Settings that a reload
- * changes are read where they are used.
+ * Composes the stream: the hub with its settings, and the gateway that accepts connections to it. Live settings are
+ * read where they are used.
  */
 import type { Directory } from '../../../access/clients/directory.ts'
 import type { DirectoryCurrency } from '../../../access/clients/directory-currency.ts'
@@ -95,7 +95,7 @@ export function refusingGateway(clock: Clock): Pick<Gateway, 'upgrade' | 'check'
   }
 }
 
-/** The settings of a hub, in this process or in a gateway process. */
+/** A hub's settings, in this process or in a gateway process. */
 export function hubSettings(config: Config): HubSettings {
   return {
     heartbeatSeconds: config['stream.heartbeat_seconds'],

@@ -1,6 +1,6 @@
 /**
- * The ingest listener of the process, if `ingest.port` is set: its settings, its server, plain or over TLS, and its stop. A
- * certificate is replaced without closing a connection.
+ * The ingest listener of the process, if `ingest.port` is set: its settings, its server, plain or over TLS, and its
+ * stop. A certificate is replaced without closing a connection.
  */
 import type { Directory } from '../../../access/clients/directory.ts'
 import type { TokenVerifier } from '../../../access/clients/token-verifier.ts'
@@ -35,12 +35,12 @@ interface ListenerParts extends IngestParts {
 
 export interface IngestListener {
   readonly url: string
-  /** Reloads certificates and key; invalid files change nothing and are logged. */
+  /** Reloads certificates and key. Invalid files change nothing and are logged. */
   reloadTls(): void
 }
 
 const HEADER_BYTES_MAX = 32_768
-/** Longest that a body may take; a TLS handshake may take a fifth of it. */
+/** The time limit for a body. A TLS handshake may take a fifth as long. */
 const REQUEST_MILLISECONDS_MAX = 60_000
 
 export function createIngest(parts: IngestParts): Ingest | undefined {
@@ -57,7 +57,7 @@ export function createIngest(parts: IngestParts): Ingest | undefined {
   })
 }
 
-/** Its stop closes the connections of publishers. Undefined without `ingest.port`. */
+/** Its stop closes the publishers' connections. Undefined without `ingest.port`. */
 export async function startIngestListener(parts: ListenerParts): Promise<IngestListener | undefined> {
   const { config, ingest, log, metrics, clock, lifecycle } = parts
   const port = config['ingest.port']

@@ -1,6 +1,6 @@
 /**
  * Takes part in the leadership of feed groups, where several processes may write a market: with `bus.url` and the role
- * `feed`. Publishers are admitted by a process that leads.
+ * `feed`. Publishers are admitted by a leading process.
  */
 
 import { hostname } from 'node:os'
@@ -33,7 +33,7 @@ export function createLeadership(parts: LeadershipParts, db: Db): FeedLeadership
   return new FeedLeadership({ leases, groups: config['feed.groups'] })
 }
 
-/** Asks for the leases; the store is available, and the floors of the commit times are known. */
+/** Asks for the leases. The store is available, and the floors of the commit times are known. */
 export function startLeadership(
   { config, ingest }: LeadershipParts,
   leadership: FeedLeadership,

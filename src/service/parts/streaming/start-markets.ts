@@ -1,7 +1,7 @@
 /**
  * Composes the markets of the process: both sides of the pipeline, the recorder, the record of commit times for the
- * next start, and the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the
- * commit times of the last run.
+ * next start, and the self-audit of subscribers' data. Sequencers start in `startSources`, which needs the last run's
+ * commit times.
  */
 
 import type { Clock } from '../../../platform/base/clock.ts'
@@ -40,24 +40,23 @@ export interface MarketParts {
   readonly lifecycle: Lifecycle
   /** Aborts the start. */
   readonly signal: AbortSignal
-  /** Called with every trade of the simulator before it is published. */
+  /** Called with every simulated trade before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
-  /** What engines publish to; absent without `ingest.port`. */
+  /** Where engines publish. Absent without `ingest.port`. */
   readonly ingest: Pick<Ingest, 'createSource'> | undefined
 }
 
 /**
- * How long a start waits for each market's first book, or a message from all of its sources; then it logs which have
- * none.
+ * How long a start waits for each market's first book, or a message from all its sources. Then it logs which have none.
  */
 const SOURCES_MILLISECONDS_MAX = 5_000
 
-/** @param leadership which of the markets are written here; undefined = all, or none without the role `feed` */
+/** @param leadership that markets are written here, undefined = all, or none without the role `feed` */
 export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeadership | undefined): Markets {
   const { config, clock, log, bus, metrics, lifecycle, ingest } = parts
   const { markets } = config
   for (const problem of feedTransportProblems(config.feeds)) log.warn({}, problem)
-  // First, so that it stops after the markets.
+  // First, so it stops after the markets.
   const recorder = startRecording(parts)
   const replicas = new MarketReplicas({ markets, bus, executionsKept: config['stream.executions_kept'] })
   const positions = leadership === undefined ? undefined : new SourcePositionLog(clock)
@@ -85,8 +84,8 @@ export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeader
 }
 
 /**
- * The markets of a configuration whose sequencers run in this process where no other one can write them.
- * @param started the configuration of the start, which determines the roles
+ * The configured markets whose sequencers run in this process where no other one can write them.
+ * @param started the start's configuration, which determines the roles
  */
 export function writtenMarkets(started: Config, { markets }: Config): Config['markets'] {
   return hasRole(started, 'feed') ? markets : []
@@ -103,7 +102,7 @@ export function startSelfAudit({ clock, log, metrics, lifecycle }: MarketParts, 
   lifecycle.started('self-audit', () => audit.stop())
 }
 
-/** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+/** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
 export function withdrawAfterMilliseconds(config: Config): number | undefined {
   const seconds = config['stream.stale_seconds']
   return config['stream.stale_action'] === 'withdraw' && seconds > 0 ? seconds * 1000 : undefined
@@ -111,8 +110,8 @@ export function withdrawAfterMilliseconds(config: Config): number | undefined {
 
 /**
  * Starts the sequencers, each committing later than its floor (milliseconds since the epoch), and the sources. Resolves
- * when each market has a book, or a message from each of its sources; at the latest after `SOURCES_MILLISECONDS_MAX`.
- * @throws {Error} when a module that a market names cannot be used
+ * when each market has a book, or a message from each source, at the latest after `SOURCES_MILLISECONDS_MAX`.
+ * @throws {Error} when a module named by a market cannot be used
  */
 export async function startSources(
   { config, clock, log, signal }: MarketParts,

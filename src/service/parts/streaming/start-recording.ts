@@ -1,4 +1,4 @@
-/** Starts the service's recorder. A folder that cannot be written ends the start; a full disk does not. */
+/** Starts the service's recorder. An unwritable folder ends the start, but a full disk does not. */
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
@@ -19,7 +19,7 @@ export interface RecordingParts {
 }
 
 /**
- * Starts to record, when `recording.dir` is set. To be called before the sources start, so that no commit is missed.
+ * Starts to record when `recording.dir` is set. To be called before the sources start, so no commit is missed.
  * @throws {Error} when the folder cannot be written
  */
 export function startRecording(parts: RecordingParts): ServiceRecorder | undefined {

@@ -1,6 +1,6 @@
 /**
- * The part of the process that streams: the markets it writes and those it follows, the other nodes, and the hub with the
- * gateway. Every process has it, because each answers for its markets and connections.
+ * The part of the process that streams: the markets it writes and those it follows, the other nodes, and the hub with
+ * the gateway. Every process has it, because each answers for its markets and connections.
  */
 import type { DirectoryLoader } from '../../../access/clients/directory-loader.ts'
 import type { Db } from '../../../platform/store/db.ts'
@@ -29,13 +29,13 @@ export interface Streaming {
   readonly hub: Hub
   readonly gateway: Gateway
   readonly prices: PriceHistory
-  /** What proves the book of a live market. */
+  /** The proof for a live market's book. */
   proofOf(symbol: string): Proof
 }
 
 /**
  * Follows markets, and writes none before `startStreaming`.
- * @param isReady whether `/readyz` of this node answers 200
+ * @param isReady whether this node's `/readyz` answers 200
  */
 export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, isReady: () => boolean): Streaming {
   const leadership = createLeadership(parts, db)
@@ -51,11 +51,11 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   return { markets, leadership, linked, local, cluster, hub, gateway, prices, proofOf }
 }
 
-/** Writes the markets of this process, and waits for those of others; the store has its schema. */
+/** Writes this process's markets, and waits for others'. The store has its schema. */
 export async function startStreaming(parts: Parts, db: Db, streaming: Streaming): Promise<void> {
   const { markets, leadership, linked } = streaming
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
-  // Not before: the messages of a market that does not exist yet are rejected.
+  // Not before: messages for a market that does not exist yet are rejected.
   if (leadership !== undefined && linked !== undefined) startLeadership(parts, leadership, markets.writers, linked)
   else parts.ingest?.open()
   if (linked !== undefined) await waitForFeeds(parts, linked)
