@@ -647,7 +647,7 @@ export function dashboard() {
   return {
     title: 'Tidegate',
     uid: 'tidegate',
-    description: 'One or many nodes of Tidegate. What each number means: docs/how-to/monitoring/README.md.',
+    description: 'One or many nodes of Tidegate. What each number means: docs/reference/metrics.md.',
     tags: ['tidegate'],
     schemaVersion: 39,
     version: 1,

@@ -342,7 +342,7 @@ describe('deploy/kubernetes', () => {
     // With a number of its own, each `kubectl apply` would undo the autoscaler.
     expect(deployment?.spec.replicas).toBeUndefined()
     const [metric = ''] = scaler?.spec.metrics?.flatMap(({ pods }) => pods?.metric.name ?? []) ?? []
-    expect(readText('docs/how-to/monitoring/README.md')).toContain(`| \`${metric}\` | gauge |`)
+    expect(readText('docs/reference/metrics.md')).toContain(`| \`${metric}\` | gauge |`)
     const adapter = readYaml<{ rules: { custom: { seriesQuery: string }[] } }>(
       'deploy/kubernetes/postgresql/prometheus-adapter.yaml',
     )

@@ -8,8 +8,10 @@ import { dashboard as makeDashboard } from '../../scripts/grafana-dashboard.mjs'
 import { type MetricFamily, readOpenMetrics } from '../support/open-metrics.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
-const FOLDER = join(import.meta.dirname, '../../docs/how-to/monitoring')
+const DOCS = join(import.meta.dirname, '../../docs')
+const FOLDER = join(DOCS, 'how-to/monitoring')
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
+const metricsPage = readFileSync(join(DOCS, 'reference/metrics.md'), 'utf8')
 
 interface Row {
   readonly kind: string
@@ -38,7 +40,7 @@ const LABELS_OF_SCRAPING = ['instance', 'job', 'le']
 
 /** The documented table of metrics, by the name that a query uses. */
 const table = new Map<string, Row>(
-  [...read('README.md').matchAll(/^\| `(tidegate_\w+)` \| (\w+) \|([^|]*)\| (.+) \|$/gm)].map((match) => {
+  [...metricsPage.matchAll(/^\| `(tidegate_\w+)` \| (\w+) \|([^|]*)\| (.+) \|$/gm)].map((match) => {
     const [, name, kind, labels, meaning] = match as unknown as [string, string, string, string, string]
     return [name, { kind, labels: labels.split(',').flatMap((label) => label.trim() || []), meaning }]
   }),
