@@ -9,17 +9,9 @@ import { productTexts, readSourceTree } from './source-tree.ts'
 
 /** What is above the goal: the figure may only fall, and a row that is not needed fails. */
 const ABOVE_GOAL: readonly (readonly [subject: string, measure: Measure, rate: number])[] = [
-  ['docs/explanation', 'of', 31],
-  ['docs/explanation', 'that', 20],
-  ['docs/explanation', 'semicolons', 9],
-  ['docs/how-to', 'of', 24],
   ['docs/how-to', 'that', 14],
-  ['docs/reference', 'of', 29],
-  ['docs/reference', 'that', 13],
+  ['docs/reference', 'of', 26],
   ['docs/reference', 'semicolons', 11],
-  ['docs/tutorials', 'of', 23],
-  ['docs/tutorials', 'that', 14],
-  ['docs/tutorials', 'semicolons', 15],
   ['packages/client', 'of', 41],
   ['packages/client', 'that', 22],
   ['packages/client', 'semicolons', 14],
