@@ -1,25 +1,26 @@
 /**
- * The accounts that one customer is creating in this process: one at a time, in order. In the store they would wait for the
- * same row, each with a connection that other customers need. The number that wait is bounded, and so is the time.
+ * Runs each customer's account creations one at a time in this process. In the store, concurrent creations would wait
+ * for the same row, each on a connection other customers need. The number of waiting creations and their waiting time
+ * are limited.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { STATEMENT_MILLISECONDS_MAX } from '../../platform/store/db.ts'
 import { Semaphore } from '../../platform/store/semaphore.ts'
 
-/** A burst of one client at the default `rest.rate_per_second`; an idle machine creates some hundred a second. */
+/** One client's burst at the default `rest.rate_per_second`. An idle machine creates several hundred per second. */
 const WAITING_MAX = 100
 
 export class CreationQueue {
   readonly #clock: Clock
-  /** By customer, while it creates accounts. */
+  /** By customer, while the customer is creating accounts. */
   readonly #queues = new Map<string, Semaphore>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Throws 503 at once when too many wait, or after the time of a statement. */
+  /** Throws 503 at once when too many creations are waiting, or after STATEMENT_MILLISECONDS_MAX of waiting. */
   async run<Result>(customerId: string, create: () => Promise<Result>): Promise<Result> {
     const queue = this.#queues.get(customerId) ?? new Semaphore(this.#clock)
     if (queue.waiting >= WAITING_MAX) {

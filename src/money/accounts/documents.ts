@@ -1,8 +1,8 @@
-/** Converts rows of accounts to the documents of the API. Pure. */
+/** Converts account rows to API documents. Pure. */
 import { RawJson } from '../../platform/http/raw-json.ts'
 import { type AccountMember, type AccountType, type ReviewStatus, type SummaryStatus, summaryStatus } from './model.ts'
 
-/** An account as it is stored. */
+/** A stored account. */
 export interface AccountRow {
   readonly id: string
   readonly customer_id: string
@@ -20,7 +20,7 @@ export interface AccountRow {
   readonly updated_at: string
 }
 
-/** The members of every account; those without a value are omitted. Must be written with `writeJson`. */
+/** The members every account has. Members without a value are omitted. Must be written with `writeJson`. */
 interface AccountItem {
   readonly id: string
   readonly identity_id: string
@@ -54,7 +54,7 @@ function accountItem(row: AccountRow): AccountItem {
     user_disabled: row.user_disabled,
     metadata: new RawJson(row.metadata),
     ...present('ref_id', row.ref_id),
-    // jsonb does not keep the order of object members.
+    // jsonb does not keep the order of an object's members.
     members: row.members.map(({ identity_id, roles, id }) => ({ identity_id, roles, id })),
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -1,18 +1,18 @@
 /**
- * The JSON text of accounts and profiles in lists, written by SQL. Members and their order are those of the documents in
- * `documents` and `profiles`; tests compare the two.
+ * The JSON text of accounts and profiles in lists, written by SQL. Members and their order match the documents in
+ * `documents` and `profiles`. Tests compare the two.
  */
 import { flagText, type ItemText, plainText, quotedText, rawText, timeText } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
 
-/** The members of an account. PostgreSQL writes a space after each comma of `roles`; role names contain none. */
+/** An account's members. PostgreSQL writes a space after each comma in `roles`, and role names contain none. */
 const members = sql<string>`(
   select concat('[', string_agg(concat('{"identity_id":', member -> 'identity_id', ',"roles":',
     replace((member -> 'roles')::text, ', ', ','), ',"id":', member -> 'id', '}'), ','), ']')
   from jsonb_array_elements(record.members) as member
 )`
 
-/** An account of a customer's list. */
+/** An account in a customer's list. */
 export const ACCOUNT_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
@@ -30,7 +30,7 @@ export const ACCOUNT_ITEM: ItemText = {
   large: { text: ['metadata', 'description'], jsonb: ['members'] },
 }
 
-/** An account of the operator's list. */
+/** An account in the operator's list. */
 export const REVIEWED_ACCOUNT_ITEM: ItemText = {
   ...ACCOUNT_ITEM,
   members: [
@@ -44,7 +44,7 @@ export const REVIEWED_ACCOUNT_ITEM: ItemText = {
   ],
 }
 
-/** A profile of a customer's list. */
+/** A profile in a customer's list. */
 export const PROFILE_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],

@@ -1,8 +1,8 @@
 /**
- * Lists of accounts, a customer's own and the operator's over all customers. One filter selects an index, and the other
- * filters are checked on each account. A page of one customer's accounts examines a limited number of them and may end early
- * (`platform/store/filtered-list`). The operator's filter `updated_at` without `customer_id` has no index: accounts are then
- * read in the order of the list until the page is full.
+ * Account lists: a customer's own, and the operator's over all customers. One filter selects an index, and the other
+ * filters are checked on each account. A page with one customer's accounts examines a limited number of accounts, so it
+ * may end early (`platform/store/filtered-list`). The operator's filter `updated_at` without `customer_id` has no
+ * index, so accounts are then read in list order until the page is full.
  */
 import { isUuid } from '../../platform/base/ids.ts'
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
@@ -29,10 +29,10 @@ import type { AccountTables } from './tables.ts'
 
 type Filters = ListQuery<typeof REVIEW_FILTERS>['filters']
 
-/** The expression of the index `accounts_by_summary_status`. */
+/** The expression in the index `accounts_by_summary_status`. */
 const SUMMARY_STATUS = sql`(case when admin_disabled or user_disabled then 'DISABLED' else review_status end)`
 
-/** A customer's accounts in pages; no filter can match an account of another customer. */
+/** A customer's accounts in pages. No filter can match another customer's account. */
 export async function listAccounts(
   db: Db,
   customerId: string,
@@ -43,7 +43,7 @@ export async function listAccounts(
   return await readCustomersPage(tables, customerId, filters, ACCOUNT_ITEM, request)
 }
 
-/** Accounts of all customers in pages. */
+/** All customers' accounts in pages. */
 export async function listAllAccounts(
   db: Db,
   { filters, binding, ...paging }: ListQuery<typeof REVIEW_FILTERS>,
@@ -66,7 +66,7 @@ async function readCustomersPage(
 ): Promise<TextPage> {
   left satisfies AllApplied
   const all = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
-  // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
+  // Ids are compared byte by byte, so any other text matches nothing.
   const isId = isUuid(customerId) && customerId === customerId.toLowerCase()
   const owned = all.where(isId ? isOwnedBy(customerId) : sql<boolean>`false`)
   const identities = identity_id === undefined ? undefined : [identity_id]

@@ -1,6 +1,6 @@
 /**
- * The metadata of accounts: any JSON object of the customer, stored as text, because parsing would round numbers with many
- * digits. It is returned equal to what was sent.
+ * Account metadata: any JSON object from the customer. It is stored as text, because parsing would round numbers with
+ * many digits. Responses return an equal object.
  */
 import { compactText } from '../../platform/base/json-text.ts'
 import { invalidRequest } from '../../platform/http/problem.ts'
@@ -10,8 +10,8 @@ export const METADATA_BYTES_MAX = 16_384
 export const METADATA_LEVELS_MAX = 8
 
 /**
- * The compact form of the text of an object; 400 when it has too many bytes or levels.
- * @param pointer the place of the object in the request
+ * The compact form of an object's JSON text. Throws 400 when it has too many bytes or levels.
+ * @param pointer the object's place in the request
  */
 export function readMetadata(text: string, pointer: string): string {
   const compact = compactText(text)

@@ -1,12 +1,12 @@
 /**
- * The model of an account and the state machine of its review. Pure.
+ * The account model and the state machine for account review. Pure.
  *
- * The review of an account has four states, and the operator moves it along REVIEW_STEPS; DENIED is final. `summary_status`
- * shows that state, or DISABLED while the operator or the customer has disabled the account. Disabling does not change the
- * review.
+ * A review has four states, and the operator moves it along REVIEW_STEPS. DENIED is final. `summary_status` shows the
+ * review's state, or DISABLED while the operator or the customer has disabled the account. Disabling does not change
+ * the review.
  */
 
-/** The roles of members of an account, besides its primary identity. */
+/** The roles for account members other than the primary identity. */
 export const MEMBER_ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR'] as const
 
 export type MemberRole = (typeof MEMBER_ROLES)[number]
@@ -15,7 +15,7 @@ export const ACCOUNT_TYPES = ['BROKERAGE', 'TRADITIONAL_IRA', 'ROTH_IRA', 'SEP_I
 
 export type AccountType = (typeof ACCOUNT_TYPES)[number]
 
-/** The states that the operator may set, from each state of a review. */
+/** The states the operator may set, by the review's present state. */
 const REVIEW_STEPS = {
   PENDING: ['APPROVED', 'DENIED', 'ERROR'],
   APPROVED: ['ERROR'],
@@ -29,7 +29,7 @@ export const SUMMARY_STATUSES = ['PENDING', 'ERROR', 'APPROVED', 'DENIED', 'DISA
 
 export type SummaryStatus = (typeof SUMMARY_STATUSES)[number]
 
-/** Statuses in which a profile gets no new addresses or rules, and its funds are neither converted nor sent. */
+/** In these statuses a profile gets no new addresses or rules, and its funds are neither converted nor sent. */
 export const BLOCKED_STATUSES: ReadonlySet<SummaryStatus> = new Set(['DISABLED', 'DENIED', 'ERROR'])
 
 /** An identity with access to an account, besides the primary one. */
@@ -48,21 +48,21 @@ export interface ReviewedAccount {
   readonly user_disabled: boolean
 }
 
-/** The status that customers see, from the review and the two flags. */
+/** The status shown to customers, from the review and the two flags. */
 export function summaryStatus({ review_status, admin_disabled, user_disabled }: ReviewedAccount): SummaryStatus {
   return admin_disabled || user_disabled ? 'DISABLED' : review_status
 }
 
-/** The state of the review after the operator requested `wanted`; `undefined`: there is no such transition. */
+/** The review's state after the operator requested `wanted`, or `undefined` when there is no such transition. */
 export function reviewAfter(account: ReviewedAccount, wanted: SummaryStatus): ReviewStatus | undefined {
   const { review_status: present } = account
-  // A review has no state DISABLED; requesting it succeeds only when it is shown already.
+  // A review has no state DISABLED. Requesting it succeeds only while the account already shows it.
   if (wanted === present || wanted === summaryStatus(account)) return present
   const steps: readonly SummaryStatus[] = REVIEW_STEPS[present]
   return wanted !== 'DISABLED' && steps.includes(wanted) ? wanted : undefined
 }
 
-/** Replaces the members: an identity that was a member already keeps its member id. */
+/** The new member list. An identity that is already a member keeps its member id. */
 export function replaceMembers(
   present: readonly AccountMember[],
   wanted: readonly NewMember[],

@@ -1,6 +1,6 @@
 /**
- * The operator's calls for accounts and profiles: review over all customers, with notes, profiles without an account, and the
- * use of a customer's quotas. The operator guard runs before them.
+ * The operator's calls for accounts and profiles: reviews over all customers, review notes, profiles without an
+ * account, and each customer's quota usage. The operator guard runs before them.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'

@@ -1,5 +1,6 @@
 /**
- * The public operations on profiles: list and get. A customer sees only its own; the guard has authenticated the caller.
+ * The public operations on profiles: list and get. A customer sees only its own. The guard has authenticated the
+ * caller.
  */
 import type { FastifyInstance } from 'fastify'
 import { callerOf, type Guard } from '../../access/clients/guard.ts'
@@ -17,7 +18,7 @@ export interface ProfileRoutesOptions {
   readonly guard: Guard
 }
 
-/** Declares the routes, with the paths from the table of operations. */
+/** Declares the routes, with the paths from the operations table. */
 export function registerProfileRoutes(app: FastifyInstance, { db, guard }: ProfileRoutesOptions): void {
   app.route<{ Querystring: ListQuery<typeof PROFILE_FILTERS> }>({
     ...guard('listProfiles'),

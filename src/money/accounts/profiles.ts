@@ -1,6 +1,6 @@
 /**
- * Profiles, the holders of balances. A profile is created with an account or by the operator; it never changes and is never
- * deleted. Also checks whether addresses and rules may be created for a profile.
+ * Profiles, the holders of balances. A profile is created with an account or by the operator. It never changes and is
+ * never deleted. This module also checks whether addresses and rules may be created for a profile.
  */
 import { isUuid, newId } from '../../platform/base/ids.ts'
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
@@ -30,7 +30,7 @@ export interface ProfileDocument {
 export interface WritableProfile {
   readonly id: string
   readonly customerId: string
-  /** Absent when the operator created it, without an account. */
+  /** Absent when the operator created the profile, without an account. */
   readonly account?: { readonly id: string; readonly identityId: string }
 }
 
@@ -39,7 +39,7 @@ interface OwnProfileDocument {
   readonly id: string
   readonly nickname?: string
   readonly type: 'NORMAL'
-  /** The account that it was created with. */
+  /** The account created together with the profile. */
   readonly account_id?: string
   readonly created_at: string
 }
@@ -49,9 +49,9 @@ type ProfileRow = Omit<ProfileDocument, 'nickname'> & { readonly nickname: strin
 const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 
 /**
- * The profile for which an address or rule is created, with its account, which is locked against disabling until
- * `transaction` ends. An unknown profile, or one of another customer, is 404; one whose account is DISABLED, DENIED or ERROR
- * is 403; both name `pointer`, the member of the request.
+ * The profile for a new address or rule, with its account, which is locked against disabling until `transaction` ends.
+ * Throws 404 for an unknown profile and for another customer's profile. Throws 403 when its account is DISABLED, DENIED
+ * or ERROR. Both errors name `pointer`, the request member.
  */
 export async function profileForWrite<Tables>(
   transaction: Transaction<Tables>,
@@ -59,7 +59,7 @@ export async function profileForWrite<Tables>(
   profileId: string,
   pointer: string,
 ): Promise<WritableProfile> {
-  // The type of the caller's transaction has the caller's tables; the tables of this module are in the same store.
+  // The caller's transaction type has the caller's tables. This module's tables are in the same store.
   const ours = transaction as unknown as Transaction<AccountTables>
   const profile = isUuid(profileId)
     ? await ours
@@ -89,9 +89,9 @@ export async function profileForWrite<Tables>(
 }
 
 /**
- * Rejects an account in a request that is not the account of its profile: 404 when it is unknown or of another customer,
- * 400 when it is another account of the customer.
- * @param profile the result of `profileForWrite` in this transaction
+ * Rejects a request whose account is not its profile's account: 404 when the account is unknown or another customer's,
+ * 400 when it is another account owned by the customer.
+ * @param profile the result from `profileForWrite` in this transaction
  */
 export async function refuseOtherAccount<Tables>(
   transaction: Transaction<Tables>,
@@ -114,7 +114,7 @@ export async function refuseOtherAccount<Tables>(
   throw invalidRequest([{ pointer, detail: 'must be the account of the profile' }])
 }
 
-/** The profiles of any customers with these ids, each with its account. */
+/** Profiles with these ids for any customer, each with its account. */
 export async function profilesWithIds<Tables>(
   transaction: Transaction<Tables>,
   ids: readonly string[],
@@ -140,7 +140,7 @@ export async function profilesWithIds<Tables>(
   )
 }
 
-/** The customer's profile with this nickname; created when there is none. */
+/** The customer's profile with this nickname. Creates it when there is none. */
 export async function ensureProfile(
   transaction: Transaction<AccountTables>,
   actor: string,
@@ -168,7 +168,7 @@ export async function ensureProfile(
   return { profile: documentOf(present), isNew: false }
 }
 
-/** One profile of a customer; `undefined` when it has none with this id. */
+/** A customer's own profile, or `undefined` when it has none with this id. */
 export async function getOwnProfile(db: Db, customerId: string, id: string): Promise<OwnProfileDocument | undefined> {
   const row = await db
     .tables<AccountTables>()
@@ -189,7 +189,7 @@ export async function getOwnProfile(db: Db, customerId: string, id: string): Pro
   }
 }
 
-/** A customer's profiles in pages; the items are those of `getOwnProfile`. */
+/** A customer's profiles in pages. The items have the same form as `getOwnProfile` results. */
 export async function listOwnProfiles(
   db: Db,
   customerId: string,
@@ -204,7 +204,7 @@ export async function listOwnProfiles(
   return await readTextPage(tables, recordsOf(query, request), PROFILE_ITEM, request)
 }
 
-/** Profiles of a customer, for the operator. */
+/** A customer's profiles, for the operator. */
 export async function listProfiles(
   db: Db,
   customerId: string,

@@ -1,15 +1,15 @@
 /**
- * Quotas: how many records one customer may create, over all its clients and all nodes. Compares the counts of the store with
- * the current settings, rejects creations over them, and counts rejections in a metric. Existing records are never affected.
- * A rejected creation is rolled back with its transaction and not counted. Records that the operator creates for a customer
- * count towards the totals and are limited by them, but not by the daily quota.
+ * Quotas limit how many records one customer may create, over all its clients and all nodes. This module compares the
+ * store's counts with the current settings, rejects creations above them, and counts rejections in a metric. Existing
+ * records are never affected. A rejected creation is rolled back, so it is not counted. Records created by the operator
+ * for a customer count towards the totals and are limited by them, but not by the daily quota.
  */
 import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { type CountedRecords, countCreation, readCreationCounts } from '../../platform/store/creation-time.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 
-/** The current settings `quotas.*`. */
+/** The current `quotas.*` settings. */
 export interface QuotaLimits {
   readonly accountsMax: number
   readonly addressesMax: number
@@ -18,15 +18,15 @@ export interface QuotaLimits {
   readonly poolReservePercent: number
 }
 
-/** The names of the settings. */
+/** Setting names, without the prefix `quotas.`. */
 const QUOTAS = ['accounts_max', 'addresses_max', 'rules_max', 'creations_per_day', 'pool_reserve_percent'] as const
 
 type QuotaName = (typeof QUOTAS)[number]
 
-/** A creation that is counted and has its time, but is not admitted yet. */
+/** A creation that has been counted and has its time, but has not been admitted yet. */
 export interface PendingCreation {
   readonly createdAt: string
-  /** Throws over a quota: 403 `quota_exceeded` or 429 `daily_quota_exceeded`. */
+  /** Throws above a quota: 403 `quota_exceeded` or 429 `daily_quota_exceeded`. */
   admit(): void
 }
 
@@ -35,7 +35,7 @@ interface Use {
   readonly used: number
 }
 
-/** The use of a customer's quotas in the operator API. */
+/** A customer's quota usage in the operator API. */
 export interface QuotaDocument {
   readonly customer_id: string
   readonly accounts: Use
@@ -65,9 +65,9 @@ export class Quotas {
   }
 
   /**
-   * Counts the records that a customer is about to create in `transaction`, and returns their time. Other creations of the
-   * customer wait until the transaction ends. `admit` is called once the request is known not to repeat an earlier
-   * one, which is answered with 409 whatever the quota.
+   * Counts the records a customer is about to create in `transaction`, and returns their creation time. The customer's
+   * other creations wait until the transaction ends. Call `admit` only after checking that the request does not repeat
+   * an earlier one: repeated requests get 409 whatever the quota.
    */
   begin<Tables>(
     transaction: Transaction<Tables>,
@@ -77,7 +77,7 @@ export class Quotas {
     return this.#begin(transaction, customerId, records, true)
   }
 
-  /** As `begin`, for records that the operator creates for a customer: they do not count towards the daily quota. */
+  /** Like `begin`, for records that the operator creates for a customer. They do not count towards the daily quota. */
   beginForOperator<Tables>(
     transaction: Transaction<Tables>,
     customerId: string,
@@ -108,12 +108,15 @@ export class Quotas {
     return { createdAt, admit }
   }
 
-  /** What the statement that creates an account checks. */
+  /** The limits checked by the statement that creates an account. */
   get accountLimits(): Pick<QuotaLimits, 'accountsMax' | 'creationsPerDay'> {
     return this.#limits()
   }
 
-  /** Throws the refusal of an account that the store did not create, as `admit` does; returns when there is no reason now. */
+  /**
+   * Throws the quota error for an account that the store did not create, as `admit` does. Returns if no quota is
+   * exceeded now.
+   */
   async refuseAccount(db: Db, customerId: string): Promise<void> {
     const { totals, today, secondsOfDayLeft } = await readCreationCounts(db, customerId)
     const { accountsMax, creationsPerDay } = this.#limits()
@@ -121,7 +124,7 @@ export class Quotas {
     if (today >= creationsPerDay) throw this.#dayIsUsedUp({ limit: creationsPerDay, used: today }, secondsOfDayLeft)
   }
 
-  /** @param totals including the records that are about to be created */
+  /** @param totals including the records about to be created */
   #admitTotal(
     kind: keyof CountedRecords,
     records: Partial<CountedRecords>,
@@ -150,7 +153,7 @@ export class Quotas {
     this.#refusals.inc({ quota })
   }
 
-  /** The use of the customer's quotas; a customer that does not exist has used nothing. */
+  /** The customer's quota usage. For an unknown customer it is zero. */
   async read(db: Db, customerId: string): Promise<QuotaDocument> {
     const { totals, today, secondsOfDayLeft } = await readCreationCounts(db, customerId)
     const { accountsMax, addressesMax, rulesMax, creationsPerDay } = this.#limits()

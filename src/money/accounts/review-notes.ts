@@ -1,7 +1,7 @@
 /**
- * Notes of operators about the accounts and rules that they review: the table, and the calls to add and list them. A note is
- * never changed or removed, and its subject may be in any state. Each is written with its audit row in one transaction,
- * under the lock of its subject, and is later than the note before it. Customers never see notes.
+ * Operator notes about the accounts and rules under review: the table, and the calls that add and list notes. A note
+ * never changes and is never removed, and its subject may be in any state. Each note is written in one transaction with
+ * its audit row, under its subject's lock, and has a later time than the note before it. Customers never see notes.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -15,10 +15,10 @@ import { forUpdate } from '../../platform/store/lock-order.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
 import { sql } from '../../platform/store/sql.ts'
 
-/** Records that notes are about, with the name of their calls. */
+/** The records that may have notes, as named in the paths. */
 export type NoteSubject = 'account' | 'rule'
 
-/** Notes of one account or rule: more would be a correspondence, which belongs elsewhere. */
+/** Notes per account or rule. Longer correspondence belongs elsewhere. */
 const NOTES_MAX = 200
 const CHARACTERS_MAX = 2_000
 
@@ -27,12 +27,12 @@ interface ReviewNotesTable {
   account_id: string | null
   rule_id: string | null
   text: string
-  /** Name of the operator. */
+  /** The operator's name. */
   author: string
   created_at: string
 }
 
-/** The migration `review-notes` defines `review_notes`; of the subjects only the id is used. */
+/** The migration `review-notes` defines `review_notes`. Only the subjects' ids are used. */
 interface NoteTables {
   review_notes: ReviewNotesTable
   accounts: { id: string }
@@ -72,7 +72,7 @@ interface ById {
 
 const COLUMNS = ['id', 'text', 'author', 'created_at'] as const
 
-/** Declares the calls for the notes about one kind of record, relative to the prefix of `app`. */
+/** Declares the calls for notes about one kind of record, relative to the prefix of `app`. */
 export function registerNoteRoutes(app: FastifyInstance, db: Db, subject: NoteSubject): void {
   const path = `/${subject}s/:id/notes`
   app.get<ById & { Querystring: Static<typeof PageQuery> }>(
@@ -100,7 +100,7 @@ interface NewNote {
   readonly text: string
 }
 
-/** Adds a note. A repeated request, which has the text and the author of the newest note, returns that note. */
+/** Adds a note. A repeated request, with the newest note's text and author, returns that note. */
 async function addNote(
   transaction: Transaction<NoteTables>,
   subject: NoteSubject,
@@ -132,14 +132,14 @@ async function addNote(
       rule_id: subject === 'rule' ? id : null,
       text,
       author,
-      // Later than the note before it, also when the clock was set back.
+      // Later than the previous note, even when the clock was set back.
       created_at: sql`greatest(
         date_trunc('milliseconds', clock_timestamp()), ${newest?.created_at ?? null}::timestamptz + interval '1 millisecond'
       )`,
     })
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
-  // Without the text, which may name people.
+  // Without the text, because it may name people.
   await writeAudit(transaction, { actor, action: `${subject}.note`, subject: id, detail: { note_id: made.id } })
   return made
 }

@@ -27,7 +27,7 @@ export interface AccountRoutesOptions {
   readonly clock: Clock
 }
 
-/** Declares the routes, with the paths from the table of operations. */
+/** Declares the routes, with the paths from the operations table. */
 export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas, clock }: AccountRoutesOptions): void {
   const creations = new CreationQueue(clock)
   app.route<{ Body: Static<typeof NewAccountBody> }>({
@@ -117,7 +117,7 @@ function refuseRepeatedMembers(members: readonly NewMember[], pointer: string): 
   }
 }
 
-/** @param pointer the member of the body that contains the id; absent: it is in the path */
+/** @param pointer the body member with the id, absent when the id is in the path */
 function noAccount(pointer?: string): Problem {
   const detail = 'there is no account with this id'
   if (pointer === undefined) return new Problem('not_found', detail)

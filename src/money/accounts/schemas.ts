@@ -1,4 +1,4 @@
-/** The schemas of requests and responses about accounts and profiles. Bodies are strict, and no value is coerced. */
+/** Request and response schemas for accounts and profiles. Bodies are strict, and no value is coerced. */
 import { type Static, Type } from 'typebox'
 import { choices, orderBy, text, times } from '../../platform/http/list-query.ts'
 import { NextPageCursor, pageOf } from '../../platform/http/page-query.ts'
@@ -6,7 +6,7 @@ import { textChoice } from '../../platform/http/text-choice.ts'
 import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from './metadata.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
-/** Largest number of members of an account. */
+/** The most members an account may have. */
 const MEMBERS_MAX = 100
 
 const strict = { additionalProperties: false }
@@ -46,7 +46,7 @@ export const NewAccountBody = Type.Object(
 
 const AccountChange = Type.Object(
   { id: Type.String({ maxLength: 200 }), ...changeable, set_user_disabled: Type.Optional(Type.Boolean()) },
-  // A change with the id alone would change nothing.
+  // A change with only an id would have no effect.
   { ...strict, minProperties: 2, title: 'AccountChange' },
 )
 
@@ -110,7 +110,7 @@ export const AccountPage = Type.Object({
   next_page_cursor: Type.Optional(NextPageCursor),
 })
 
-/** The query parameters of the list. */
+/** Query parameters for a customer's account list. */
 export const ACCOUNT_FILTERS = {
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
   identity_id: text('Filter by primary identity'),
@@ -134,7 +134,7 @@ export const CustomerProfilePage = pageOf(CustomerProfile)
 
 const Use = Type.Object({ limit: Type.Integer(), used: Type.Integer() }, { title: 'QuotaUse' })
 
-/** The use of a customer's quotas. */
+/** A customer's quota usage. */
 export const QuotaAnswer = Type.Object(
   {
     customer_id: Type.String({ format: 'uuid' }),
@@ -163,13 +163,13 @@ export const ProfilePage = Type.Object({
   next_page_cursor: Type.Optional(NextPageCursor),
 })
 
-/** The query parameters of the list of profiles. */
+/** Query parameters for a customer's profile list. */
 export const PROFILE_FILTERS = {
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
   created_at: times('Created'),
 }
 
-/** The query parameters of the operator's list of accounts. */
+/** Query parameters for the operator's account list. */
 export const REVIEW_FILTERS = {
   ...ACCOUNT_FILTERS,
   customer_id: text('Filter by customer'),

@@ -1,7 +1,7 @@
 /**
- * Accounts in the store. Writes run in the caller's transaction and write one audit row each; requesting the current state
- * changes nothing and writes no row. A `ref_id` that an account has or had is never free for another account of the same
- * customer. Accounts of other customers are not found.
+ * Accounts in the store. Creating an account is a transaction by itself. Other writes run in the caller's transaction.
+ * Each write adds one audit row. A request for the current state writes nothing. A `ref_id` is reserved for its first
+ * account for ever: the customer's other accounts can never have it. Other customers' accounts are never found.
  */
 import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -27,14 +27,14 @@ export interface NewAccount {
   readonly identityId: string
   readonly refId: string | undefined
   readonly description: string | undefined
-  /** The compact text of a JSON object. */
+  /** A JSON object's compact text. */
   readonly metadata: string
   readonly members: readonly NewMember[]
   readonly type: AccountType
   readonly withProfile: boolean
 }
 
-/** Changes by a customer; undefined members are not changed. */
+/** Changes by a customer. Undefined members stay as they are. */
 export interface AccountChange {
   readonly refId: string | undefined
   readonly description: string | undefined
@@ -59,7 +59,7 @@ type Changes = Partial<
   Pick<AccountRow, 'ref_id' | 'description' | 'metadata' | 'members' | 'user_disabled' | 'admin_disabled'>
 > & { readonly review_status?: ReviewStatus }
 
-/** The columns of `AccountRow`. */
+/** The columns in `AccountRow`. */
 export const ACCOUNT_COLUMNS = [
   'id',
   'customer_id',
@@ -78,8 +78,8 @@ export const ACCOUNT_COLUMNS = [
 ] as const
 
 /**
- * Creates an account with one statement, which is a transaction of its own: other creations of the customer wait for its row
- * of `customer_clocks`, so nothing may happen outside the store while it is locked.
+ * Creates an account with one statement, which is also one transaction. The customer's other creations wait for its
+ * `customer_clocks` row, so nothing outside the store may happen while the row is locked.
  */
 export async function createAccount(
   db: Db,
@@ -92,7 +92,7 @@ export async function createAccount(
   const profileId = account.withProfile ? newId() : null
   const detail = { customer_id: customerId, identity_id: identityId, ref_id: refId, type, profile_id: profileId }
   const entry = { actor, action: 'account.create', subject: id, detail }
-  // Before the row is locked: a transaction that reserves the same one may be in progress.
+  // Reserved before the `customer_clocks` row is locked, because another transaction may hold the same `ref_id`.
   const reserved = refId === undefined ? sql`select 1` : reserveRefId(customerId, refId, id)
   const profile = sql`insert into profiles (id, customer_id, type, created_at)
     select ${profileId}::uuid, ${customerId}::uuid, 'NORMAL', last_created_at from clock`
@@ -120,7 +120,7 @@ export async function createAccount(
   throw refIdTaken(await holderOf(db.tables(), customerId, refId as string))
 }
 
-/** Changes an account of the writer's customer; `undefined` when there is none with this id. */
+/** Changes an account owned by the writer's customer. Returns `undefined` when there is none with this id. */
 export async function changeAccount(
   transaction: Transaction<AccountTables>,
   { customerId, actor }: Writer,
@@ -140,13 +140,14 @@ export async function changeAccount(
   }
   if (Object.keys(changes).length === 0) return account
   if (typeof changes.ref_id === 'string') await takeRefId(transaction, customerId, changes.ref_id, id)
-  // Only names of changed members: texts of customers may be long and do not belong in the audit trail.
+  // Names of the changed members, and only the short values: customers' texts may be long and do not belong in the
+  // audit trail.
   const detail = { changed: Object.keys(changes), ref_id: changes.ref_id, user_disabled: changes.user_disabled }
   await writeAudit(transaction, { actor, action: 'account.update', subject: id, detail })
   return await applyChanges(transaction, account, changes)
 }
 
-/** Applies the operator's changes; `undefined` when there is no account with this id. */
+/** Applies the operator's changes. Returns `undefined` when there is no account with this id. */
 export async function reviewAccount(
   transaction: Transaction<AccountTables>,
   actor: string,
@@ -169,7 +170,7 @@ export async function reviewAccount(
   return await applyChanges(transaction, account, changes)
 }
 
-/** The account with this id; of one customer, or of any. */
+/** The account with this id, for one customer or for any. */
 export async function getAccount(db: Db, id: string, customerId?: string): Promise<AccountRow | undefined> {
   const query = db.tables<AccountTables>().selectFrom('accounts').select(ACCOUNT_COLUMNS).where('id', '=', id)
   const visible = customerId === undefined ? query : query.where('customer_id', '=', customerId)
@@ -177,8 +178,8 @@ export async function getAccount(db: Db, id: string, customerId?: string): Promi
 }
 
 /**
- * Locks the account, of one customer or of any, until the transaction ends. A row of another customer is never waited for,
- * because the waiting time would reveal that it exists.
+ * Locks the account until the transaction ends, for one customer or for any. Another customer's row is never waited
+ * for, because the waiting time would reveal it.
  */
 export async function lockAccount(
   transaction: Transaction<AccountTables>,
@@ -190,7 +191,9 @@ export async function lockAccount(
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
-/** Reserves `refId` for this account for ever. A concurrent request for the same waits for the first to end. */
+/**
+ * Reserves `refId` for this account for ever. A concurrent request for the same `refId` waits until the first one ends.
+ */
 async function takeRefId(
   transaction: Transaction<AccountTables>,
   customerId: string,
@@ -204,7 +207,7 @@ async function takeRefId(
   if (holder.id !== accountId) throw refIdTaken(holder)
 }
 
-/** A statement, or a part of one: returns a row unless the `ref_id` is taken. */
+/** A statement, or part of one. Returns a row unless the `ref_id` is taken. */
 function reserveRefId(customerId: string, refId: string, accountId: string): RawBuilder<unknown> {
   return sql`
     insert into account_ref_ids (customer_id, ref_id, account_id)
@@ -213,7 +216,7 @@ function reserveRefId(customerId: string, refId: string, accountId: string): Raw
     returning account_id`
 }
 
-/** The account that a `ref_id` is reserved for. */
+/** The account for which a `ref_id` is reserved. */
 async function holderOf(tables: Kysely<AccountTables>, customerId: string, refId: string): Promise<AccountRow> {
   return await tables
     .selectFrom('account_ref_ids')
@@ -240,7 +243,7 @@ async function applyChanges(
     .set({
       ...changes,
       ...(members === undefined ? {} : { members: JSON.stringify(members) }),
-      // Later than the last change, also when the clock was set back.
+      // Later than the last change, even when the clock was set back.
       updated_at: sql`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`,
     })
     .where('id', '=', before.id)
@@ -248,7 +251,7 @@ async function applyChanges(
     .executeTakeFirstOrThrow()
 }
 
-/** The flag as a change; empty when it is not requested or has the requested value. */
+/** The flag as a change. Empty when the flag was not requested or already has the requested value. */
 function different<Name extends 'user_disabled' | 'admin_disabled'>(
   name: Name,
   wanted: boolean | undefined,

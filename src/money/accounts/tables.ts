@@ -1,11 +1,11 @@
-/** The tables of this module for the query builder; the migration `accounts` defines them. */
+/** This module's tables for the query builder. The migration `accounts` defines them. */
 import type { ColumnType } from '../../platform/store/sql.ts'
 import type { AccountMember, AccountType, ReviewStatus } from './model.ts'
 
 interface ProfilesTable {
   id: string
   customer_id: string
-  /** Null for the profile of an account. */
+  /** Null when the profile was created with an account. */
   nickname: string | null
   type: 'NORMAL'
   created_at: string
@@ -17,9 +17,9 @@ interface AccountsTable {
   identity_id: string
   ref_id: string | null
   description: string | null
-  /** The compact text of a JSON object. */
+  /** A JSON object's compact text. */
   metadata: string
-  /** Written as text: the driver would convert an array to a PostgreSQL array. */
+  /** Written as text, because the driver would convert an array to a PostgreSQL array. */
   members: ColumnType<readonly AccountMember[], string, string>
   type: AccountType
   review_status: ReviewStatus

@@ -1,8 +1,8 @@
 /**
- * The gates: the reasons for which money of a profile must not be converted or sent now. They are read in the transaction
- * that starts or continues an orchestration, and again in the one that hands out a delivery, where a store that is not the
- * confirmed one closes them too. Reading changes and locks no
- * row: a transaction that read the gates while they were open may finish.
+ * The gates: reasons why a profile's money must not be converted or sent now. A transaction reads them when it starts,
+ * continues or cancels an orchestration, and when it hands out a delivery. For deliveries, they are also closed while
+ * the store is not the confirmed one. Reading changes and locks no row, so a transaction that found the gates open may
+ * still finish after they close.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -11,19 +11,19 @@ import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accoun
 import { PAYMENT_REVIEW_DETAIL } from './review.ts'
 import { isStoreOther } from './store-identity.ts'
 
-/** A movement of a profile's money whose gates are read. */
+/** A movement of a profile's money, for which gates are read. */
 export interface GateSubject {
   readonly profileId: string
   readonly assets: readonly string[]
-  /** The assets of a conversion. */
+  /** The assets in a conversion. */
   readonly pair?: readonly [source: string, destination: string]
-  /** Crypto and fiat networks by which the money arrived or leaves. */
+  /** Crypto and fiat networks on which the money arrived or leaves. */
   readonly networks: readonly string[]
   /** Whether it is a payment that leaves the service. */
   readonly isDelivery: boolean
   /** Whether its amount is above `review_above.payments`. */
   readonly needsReview?: boolean
-  /** Whether the operator released it: then only a pause stops it. */
+  /** Whether the operator released it. Only a pause stops it then. */
   readonly isReleased?: boolean
 }
 
@@ -40,7 +40,7 @@ interface Paused {
   readonly networks: readonly string[]
   readonly pairs: readonly string[]
   readonly deliveries: boolean
-  /** Whether the store is not the one that a person has confirmed; false where no delivery is asked for. */
+  /** Whether the store is not the one confirmed by a person. False unless a delivery is among the subjects. */
   readonly restored: boolean
 }
 
@@ -52,7 +52,7 @@ interface GateRow {
   readonly paused: Paused
 }
 
-/** Returns for each subject, in the same order, the first closed gate; undefined when all are open. */
+/** Returns each subject's first closed gate, in the same order, or undefined when all are open. */
 export async function readGates<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],

@@ -1,4 +1,6 @@
-/** The operator's calls for the controls: show what is paused, and change it. The operator guard runs before them. */
+/**
+ * The operator's calls for the controls: show the current pauses and change them. The operator guard runs before them.
+ */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { operatorActor, requireSeen } from '../../access/clients/operator-calls.ts'
@@ -12,9 +14,9 @@ import type { ControlsTables } from './tables.ts'
 
 export interface ControlOperatorRoutesOptions {
   readonly db: Db
-  /** The current assets, pairs at par and markets. */
+  /** The current assets, pairs at par, and markets. */
   conversions(): Conversions
-  /** Makes paused orchestrations and deliveries due at once, in the transaction of the change. */
+  /** Makes paused orchestrations and deliveries due at once, in the same transaction as the change. */
   wake(transaction: Transaction<ControlsTables>): Promise<void>
 }
 
@@ -67,7 +69,7 @@ export function registerControlOperatorRoutes(app: FastifyInstance, options: Con
   )
 }
 
-/** Faults for names that are not configured, which would pause nothing. */
+/** Faults for unconfigured names, which would pause nothing. */
 function pausedFaults(
   { assets = [], networks = [], pairs = [] }: Static<typeof Paused>,
   conversions: Conversions,

@@ -1,8 +1,8 @@
 /**
- * Whether the store is the one that a person has confirmed. A store that was restored, or a standby that was promoted, may
- * have lost that payments were made, and would hand them out again; so its deliveries are paused until a person has
- * compared and resumes them. The gates compare the identities in the transaction that hands out: nothing has to notice
- * the change before.
+ * Checks whether the store is the one a person has confirmed. A restored store, or a promoted standby, may have lost
+ * records about payments already made, and would hand those payments out again. Its deliveries therefore stay paused
+ * until a person has compared the records and resumes deliveries. The gates compare the identities in the transaction
+ * that hands out a delivery, so the change need not be noticed earlier.
  */
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
@@ -14,13 +14,13 @@ export const RESTORED_STORE_PAGE = 'docs/how-to/backup.md#after-a-restore'
 export interface StoreIdentity {
   /** Null before the first start. */
   readonly confirmed: string | null
-  /** Server, timeline, database and table; `-` for what the server does not tell. */
+  /** Server, timeline, database and table. `-` stands for parts the server does not report. */
   readonly present: string
-  /** How far the log of the store is written; null where the server does not tell. */
+  /** The last written position in the store's log. Null where the server does not report it. */
   readonly position: string | null
 }
 
-/** Where a process has seen the store before, from a file beside it. */
+/** Where a process last saw the store, from a file beside it. */
 export interface SeenPosition {
   readonly identity: string
   readonly position: string
@@ -30,7 +30,7 @@ export function isOtherStore({ confirmed, present }: Pick<StoreIdentity, 'confir
   return confirmed !== null && confirmed !== present
 }
 
-/** The parts of its identity that the server does not tell. */
+/** The identity's parts that the server does not report. */
 export function unknownParts({ present, position }: StoreIdentity): readonly string[] {
   const [server, timeline] = present.split('/')
   return [
@@ -51,11 +51,11 @@ export async function readStoreIdentity<Tables>(tables: Kysely<Tables>): Promise
 }
 
 /**
- * What a process does before it uses the store: a new store is confirmed as it is, and one that is behind what this
- * process has seen of it counts as another one from now on.
+ * Runs in each process before it uses the store. A new store is confirmed as it is. A store whose log is behind the
+ * seen position counts as another store from now on.
  *
- * @param seen undefined: this process has no file about the store. Beside an embedded store, which has one process, it
- *   is missing only when the store was brought from elsewhere.
+ * @param seen undefined: this process has no file about the store. An embedded store has a single process, so the file
+ * beside it is missing only when the store was brought from elsewhere.
  */
 export async function examineStoreIdentity(db: Db, seen: SeenPosition | undefined): Promise<StoreIdentity> {
   return await transactionWithRetries(db, async (transaction) => {
@@ -75,7 +75,7 @@ export async function examineStoreIdentity(db: Db, seen: SeenPosition | undefine
   })
 }
 
-/** Confirms the present identity; returns it. */
+/** Confirms the present identity and returns it. */
 export async function confirmStoreIdentity<Tables>(transaction: Transaction<Tables>): Promise<string> {
   const { rows } = await sql<{ readonly identity: string }>`
     update store_origin set identity = store_identity() returning identity

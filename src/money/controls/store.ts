@@ -1,6 +1,7 @@
 /**
- * The controls in the store: one row with what the operator has paused. Each change writes one audit row. Deliveries also
- * count as paused while the store is not the one that a person has confirmed (`store-identity`); resuming them confirms it.
+ * The controls in the store: one row with everything the operator has paused. Each change writes one audit row.
+ * Deliveries also count as paused while the store is not the one a person has confirmed (`store-identity`). Resuming
+ * them confirms it.
  */
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
@@ -17,10 +18,10 @@ export interface Paused {
   readonly deliveries: boolean
 }
 
-/** The controls as the operator sees them. */
+/** The controls in the operator API. */
 export interface ControlsDocument {
   readonly paused: Paused
-  /** Present: not a person has paused deliveries. */
+  /** Present when deliveries are paused because the store was restored or promoted. */
   readonly deliveries_paused_because?: 'store_restored'
   /** Absent: never changed. */
   readonly updated_at?: string
@@ -30,13 +31,13 @@ export async function readControls(db: Db): Promise<ControlsDocument> {
   return await readRow(db.tables<ControlsTables>())
 }
 
-/** Replaces the given lists; absent members stay. A change that has no effect leaves no audit row. */
+/** Replaces the given members and keeps the others. A change without effect writes no audit row. */
 export async function changeControls<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
   changes: Partial<Paused>,
 ): Promise<{ readonly document: ControlsDocument; readonly isChanged: boolean }> {
-  // The caller's transaction knows the caller's tables; the table of this folder is in the same store.
+  // The caller's transaction type has the caller's tables. This folder's table is in the same store.
   const ours = transaction as unknown as Transaction<ControlsTables>
   const present = await lockControls(ours)
   const wanted = {
@@ -66,7 +67,7 @@ export async function changeControls<Tables>(
   return { document: await readRow(ours), isChanged: true }
 }
 
-/** The controls, locked until the transaction ends. */
+/** Locks the controls until the transaction ends and returns them. */
 export async function lockControls(transaction: Transaction<ControlsTables>): Promise<ControlsDocument> {
   const row = transaction.selectFrom('controls').select('id')
   await row.modifyEnd(forUpdate(transaction, 'controls', ['controls'])).execute()

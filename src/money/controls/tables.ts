@@ -1,4 +1,4 @@
-/** The table `controls`, as the query builder sees it; the migration `deliveries` defines it. */
+/** The table `controls` for the query builder. The migration `deliveries` defines it. */
 interface ControlsTable {
   id: number
   paused_assets: readonly string[]

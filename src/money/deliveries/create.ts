@@ -1,6 +1,7 @@
 /**
- * Creates deliveries in the caller's transaction, and lets the operator release them. The caller has moved their amounts to
- * `in_transit` of the profile. Nothing is sent here: executors are notified when the transaction commits.
+ * Creates deliveries in the caller's transaction, releases them for the operator, and wakes paused ones. The caller has
+ * moved their amounts to the profile's `in_transit`. Nothing is sent here. Executors are notified when the transaction
+ * commits.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate, locking } from '../../platform/store/lock-order.ts'
@@ -11,7 +12,7 @@ import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
 import { type DeliveryRow, rowColumns } from './store.ts'
 
-/** The notification channel of the store that announces due deliveries. */
+/** The store's notification channel for due deliveries. */
 export const DELIVERIES_CHANNEL = 'tidegate_deliveries'
 
 export interface NewDelivery {
@@ -21,20 +22,20 @@ export interface NewDelivery {
   readonly accountId: string | null
   readonly owner: DeliverySubject
   readonly asset: string
-  /** Above zero; in `in_transit` of the profile. */
+  /** Above zero, in the profile's `in_transit`. */
   readonly amount: MinorUnits
-  /** The fee that was charged for this payment alone, which its transfer shows; absent: none. */
+  /** The fee charged for this payment alone, shown by its transfer. Absent: none. */
   readonly fee?: MinorUnits
   readonly destination: DeliveryDestination
-  /** The bucket of the profile to which the amount returns when the delivery fails. */
+  /** The profile's bucket to which the amount returns when the delivery fails. */
   readonly failsTo: 'available' | 'held'
   /** The group of the customer's transfer. */
   readonly groupId: string
-  /** RFC 3339, from `nextCreationTimes` of the customer. */
+  /** RFC 3339, from the customer's `nextCreationTimes`. */
   readonly createdAt: string
   /** Copied to the transfer, and sent to the executor. */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** Why it waits with HOLD from the beginning; absent: it is due at once. The next hand-out reads the gates again. */
+  /** Why it waits with HOLD from the beginning. Absent: it is due at once. The next hand-out reads the gates again. */
   readonly holdDetail?: string
 }
 
@@ -56,7 +57,7 @@ const COLUMNS: readonly Column<NewDelivery>[] = [
   ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
 ]
 
-/** Inserts deliveries as WAITING, each with a PENDING transfer of the customer that has the same id. */
+/** Inserts WAITING deliveries, each with the customer's PENDING transfer under the same id. */
 export async function createDeliveries<Tables>(
   transaction: Transaction<Tables>,
   deliveries: readonly NewDelivery[],
@@ -72,7 +73,7 @@ export async function createDeliveries<Tables>(
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
-/** The delivery of an orchestration, locked until the transaction ends. */
+/** An orchestration's delivery, locked until the transaction ends. */
 export async function lockDeliveryOf<Tables>(
   transaction: Transaction<Tables>,
   orchestrationId: string,
@@ -84,7 +85,7 @@ export async function lockDeliveryOf<Tables>(
   return rows[0]
 }
 
-/** Releases a locked delivery that waits: from now on only a pause stops it, not the state of the account or customer. */
+/** Releases a waiting, locked delivery: from now on only a pause stops it, not the account's or customer's state. */
 export async function releaseDelivery<Tables>(transaction: Transaction<Tables>, { id }: DeliveryRow): Promise<void> {
   await sql`
     update deliveries set hold_released = true, next_attempt_at = clock_timestamp() where id = ${id}
@@ -92,7 +93,7 @@ export async function releaseDelivery<Tables>(transaction: Transaction<Tables>, 
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
-/** Makes deliveries that wait because of a pause due at once. */
+/** Makes paused deliveries due at once. */
 export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tables>): Promise<void> {
   locking(transaction, 'delivery', ['every paused one'])
   await sql`

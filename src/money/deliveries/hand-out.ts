@@ -1,8 +1,8 @@
 /**
- * Hands out due deliveries to an executor that claims, or to the webhook sender; a person may also claim one of them. A
- * delivery is handed out to one of them at a time, with a new attempt number, and again when the claim ends without a
- * result. The gates are read in the same transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS.
- * Deliveries in states and channels of newer versions of the program are left to those.
+ * Hands out due deliveries to a claiming executor or to the webhook sender. A person may also claim a single delivery.
+ * A delivery has one holder at a time. It is handed out with a new attempt number, and again when the claim ends
+ * without a result. The gates are read in the same transaction, and a stopped delivery is due again after
+ * BLOCKED_SECONDS. Deliveries in states and channels from newer program versions are left to those versions.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -18,27 +18,30 @@ import { block, endAttempts, failAll, giveUp } from './results.ts'
 import { type DeliveryRow, deliveryOf, isClaimRunning, lockDelivery, rowColumns } from './store.ts'
 
 const OWN_ADDRESS = 'the destination is a deposit address of this service'
-/** Seconds after which a stopped delivery is due again. */
+/** Seconds until a stopped delivery is due again. */
 const BLOCKED_SECONDS = 10
-/** Searches in one transaction while the deliveries that are found are stopped; bounds the transaction's duration. */
+/**
+ * Searches per transaction. Another search follows while deliveries are stopped instead of claimed. Limits the
+ * transaction's duration.
+ */
 const ROUNDS_MAX = 3
-/** Hours after the first request after which a delivery with an unknown outcome is no longer retried. */
+/** Hours from the first request until a delivery with an unknown outcome is no longer retried. */
 const RETRY_HOURS = 24
 
 export interface HandOut {
   readonly channel: DeliveryChannel
-  /** The channel of deliveries that were never attempted. */
+  /** The channel for deliveries that were never attempted. */
   readonly defaultChannel: DeliveryChannel
   readonly executor: string
   readonly limit: number
   readonly leaseSeconds: number
-  /** The only assets to hand out; null or absent: all. */
+  /** The only assets to hand out. Null or absent: all. */
   readonly assets?: readonly string[] | null
-  /** The condition of a search (see `platform/store/due-search`). */
+  /** A search's condition (see `platform/store/due-search`). */
   readonly isRecent: RawBuilder<boolean>
 }
 
-/** How one delivery is claimed. */
+/** How a single delivery is claimed. */
 export type ClaimOfOne = Pick<HandOut, 'defaultChannel' | 'executor' | 'leaseSeconds'>
 
 /** A delivery that was handed out. */
@@ -66,7 +69,7 @@ type Verdict =
   | { readonly kind: 'own-address' }
   | { readonly kind: 'overdue' }
 
-/** Returns the deliveries that it has CLAIMED, in the order in which they became due. */
+/** Returns the CLAIMED deliveries, in the order in which they became due. */
 export async function handOut<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -89,15 +92,16 @@ export async function handOut<Tables>(
     for (const row of those('overdue')) await giveUp(transaction, owners, row, detail)
     const own = those('own-address')
     await refuseOwnAddresses(transaction, owners, own)
-    // Their postings locked balances, after which no more owners may be locked.
+    // Their postings locked balances, so no more owners may be locked.
     if (own.length > 0) break
   }
   return claimed
 }
 
 /**
- * Hands out this delivery, due or not, to an executor that claims. False when that executor holds it already. 409 when
- * another one does, when it is sent to a webhook or has its result, and while a gate is closed.
+ * Hands out this delivery, due or not, to a claiming executor. Returns false when the same executor holds it already.
+ * Throws 409 when another executor holds it, when its state does not allow a claim, when it is sent to a webhook or to
+ * an own address, and while a gate is closed.
  */
 export async function handOutOne<Tables>(
   transaction: Transaction<Tables>,
@@ -126,7 +130,10 @@ export async function handOutOne<Tables>(
   return true
 }
 
-/** Gives up deliveries whose outcome stays unknown because `deliveries.webhook_url` was removed, after RETRY_HOURS. */
+/**
+ * Gives up webhook deliveries with an unknown outcome RETRY_HOURS after the first request, while
+ * `deliveries.webhook_url` is empty.
+ */
 export async function giveUpOverdue<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -148,7 +155,7 @@ async function lockDue<Tables>(
   { channel, defaultChannel, assets, isRecent }: HandOut,
   limit: number,
 ): Promise<readonly DueRow[]> {
-  // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
+  // Not clock_timestamp(), because it is volatile and cannot bound an index scan.
   const { rows } = await sql<DueRow>`
     select ${rowColumns}, next_attempt_at as due_at,
       channel is not distinct from 'webhook' and coalesce(${isOverdue}, false) as is_overdue
@@ -183,7 +190,7 @@ async function decide<Tables>(
   })
 }
 
-/** The gates of a payment. */
+/** A payment's gates. */
 export function deliveryGates(
   { profile_id: profileId, asset, amount, attempt, destination, hold_released }: DeliveryRow,
   reviewAbove: ReviewLimits,
@@ -193,7 +200,7 @@ export function deliveryGates(
     assets: [asset],
     networks: [networkOf(destination)],
     isDelivery: true,
-    // A lower limit holds only what was never handed out: an earlier attempt may have paid.
+    // The review limit holds only a delivery that was never handed out, because an earlier attempt may have paid.
     needsReview: attempt === 0 && needsReview(reviewAbove, asset, BigInt(amount)),
     isReleased: hold_released,
   }
@@ -228,7 +235,7 @@ async function claim<Tables>(
   }
 }
 
-/** Fails deliveries to an address of the service: the payment would arrive as a deposit and be converted again. */
+/** Fails deliveries to the service's own addresses: the payment would arrive as a deposit and be converted again. */
 async function refuseOwnAddresses<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -240,7 +247,7 @@ async function refuseOwnAddresses<Tables>(
     const entry = { actor: 'worker', action: 'delivery.fail', subject: id }
     await writeAudit(transaction, { ...entry, detail: { code: 'OWN_ADDRESS' } })
   }
-  // An attempt was made before the service created the address, and may have paid.
+  // The address became the service's own after an attempt, so that attempt may have paid.
   for (const row of rows) if (!isUntouched(row)) await giveUp(transaction, owners, row, detail)
   await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
 }

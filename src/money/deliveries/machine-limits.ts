@@ -1,18 +1,18 @@
 /**
- * What a machine with the role `executor` may do with deliveries: it claims in the name of its token, deals only with
- * assets that the token is bound to, and reports only its own attempts as paid. Other roles have none of these limits.
+ * Limits for machines with the role `executor`: they claim under their token's name, handle only assets bound to the
+ * token, and report only their own attempts as paid. Other roles have none of these limits.
  */
 import type { CallingOperator } from '../../access/clients/operator-calls.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 
-/** The name in which the operator claims: of a machine that of its token, of a person the own. */
+/** The name under which the operator claims: a machine's token name, or a person's own name. */
 export function executorName({ name, role, token }: CallingOperator): string {
   return role === 'executor' && token !== undefined ? token.name : name
 }
 
-/** 400 for a machine that claims in another name than its token's. */
+/** Throws 400 when a machine claims under another name than its token's. */
 export function refuseForeignName(operator: CallingOperator, executor: string): void {
   const own = executorName(operator)
   if (operator.role !== 'executor' || executor === own) return
@@ -20,8 +20,8 @@ export function refuseForeignName(operator: CallingOperator, executor: string): 
 }
 
 /**
- * 403 for a delivery in an asset that the token is not bound to.
- * @param attempt the one that is reported as paid; 403 when another executor claimed it
+ * Throws 403 for a delivery in an asset outside the token's binding.
+ * @param attempt the attempt reported as paid. Throws 403 when another executor claimed it.
  */
 export async function refuseForeignDelivery<Tables>(
   transaction: Transaction<Tables>,
@@ -36,7 +36,7 @@ export async function refuseForeignDelivery<Tables>(
     where deliveries.id = ${id}
   `.execute(transaction)
   const [row] = rows
-  // No delivery, or no such attempt: the call itself answers that.
+  // Without a delivery the call itself reports the error.
   if (row === undefined) return
   const { assets } = operator.token ?? {}
   if (assets && !assets.includes(row.asset))

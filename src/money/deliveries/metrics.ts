@@ -1,4 +1,6 @@
-/** Metrics of deliveries: number and age of those that are not final, late settlements, outcomes of webhook requests. */
+/**
+ * Delivery metrics: the number and age of open deliveries, payments in review, late settlements, and webhook outcomes.
+ */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
@@ -10,10 +12,10 @@ export interface DeliveryMetrics {
 
 const OPEN_STATUSES = ['WAITING', 'CLAIMED', 'SENT', 'NEEDS_OPERATOR'] as const
 
-/** Counting stops here, which bounds the cost of a scrape. */
+/** Counting stops here, so a scrape's cost is limited. */
 const COUNTED_MAX = 10_000
 
-/** A value for one state, whose name is `statuses.status`. */
+/** One state's value. `statuses.status` is the state's name. */
 type Sample = RawBuilder<number>
 
 const OPEN = sql`deliveries.status = statuses.status and deliveries.status not in ('SETTLED', 'FAILED')`
@@ -69,7 +71,7 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
   return { lateSettles }
 }
 
-/** The counter of webhook requests by outcome. */
+/** The counter for webhook requests, by outcome. */
 export function createRequestCounter(registry: MetricsRegistry): Counter<'outcome'> {
   return new Counter({
     name: 'tidegate_deliveries_requests_total',
@@ -79,7 +81,7 @@ export function createRequestCounter(registry: MetricsRegistry): Counter<'outcom
   })
 }
 
-/** Empty while the store is unavailable (which other metrics report) or has no tables yet. */
+/** Empty while the store has no tables yet, or is unavailable, as other metrics report. */
 async function readOpen(
   db: Db,
   sample: Sample,

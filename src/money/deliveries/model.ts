@@ -1,9 +1,10 @@
 /**
- * The state machine of a delivery, which is one payment that leaves the service.
+ * A delivery's state machine. A delivery is one payment that leaves the service.
  *
- * A delivery is created WAITING, with its amount in `in_transit` of the profile; STEPS contains every transition. Only an
- * explicit refusal of the executor, an own address or the operator fails it: an unknown outcome waits for the operator.
- * SETTLED is final. FAILED is final unless the payment turns out to have been made after all.
+ * A delivery is created WAITING, with its amount in the profile's `in_transit`. STEPS contains every transition. A
+ * delivery fails only when the executor refuses it, the operator fails it, the customer cancels it before it was handed
+ * out, or its destination is an own address. An unknown outcome waits for the operator. SETTLED is final. FAILED is
+ * final unless the payment turns out to have been made after all.
  */
 import type { FiatNetwork } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
@@ -13,17 +14,20 @@ export const DELIVERY_STATUSES = ['WAITING', 'CLAIMED', 'SENT', 'SETTLED', 'FAIL
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** `manual`: executors claim it and report its result; `webhook`: the service sends it to `deliveries.webhook_url`. */
+/** `manual`: executors claim it and report its result. `webhook`: the service sends it to `deliveries.webhook_url`. */
 export const DELIVERY_CHANNELS = ['manual', 'webhook'] as const
 
 export type DeliveryChannel = (typeof DELIVERY_CHANNELS)[number]
 
-/** Why a delivery is not handed out: the customer, account or profile is blocked, or the operator has paused something. */
+/**
+ * Why a delivery is not handed out. HOLD: the customer, account or profile is blocked, or the amount needs a review.
+ * PAUSED: the operator has paused something.
+ */
 export const DELIVERY_WAITS = ['HOLD', 'PAUSED'] as const
 
 export type DeliveryWait = (typeof DELIVERY_WAITS)[number]
 
-/** The destination of a payment; has exactly one member. */
+/** A payment's destination, with exactly one member. */
 export type DeliveryDestination =
   | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
   | {
@@ -35,7 +39,7 @@ export type DeliveryDestination =
       }
     }
 
-/** The record that a delivery belongs to: an orchestration, or the deposit that it returns. */
+/** The record behind a delivery: an orchestration, or the deposit that it returns. */
 export type DeliverySubject = { readonly orchestrationId: string } | { readonly depositId: string }
 
 export interface Delivery {
@@ -47,18 +51,18 @@ export interface Delivery {
   readonly asset: string
   readonly amount: MinorUnits
   readonly destination: DeliveryDestination
-  /** The bucket of the profile to which the amount returns when the delivery fails. */
+  /** The profile's bucket to which the amount returns when the delivery fails. */
   readonly failsTo: 'available' | 'held'
   readonly status: DeliveryStatus
-  /** The fencing token: incremented by every claim and every webhook request. */
+  /** The fencing token, incremented by every claim and every webhook request. */
   readonly attempt: number
-  /** The executor's name for the payment; null unless SETTLED. */
+  /** The executor's name for the payment. Null unless SETTLED. */
   readonly reference: string | null
   /** Settled after it had failed. */
   readonly late: boolean
 }
 
-/** The network of a payment. */
+/** A payment's network. */
 export function networkOf(destination: DeliveryDestination): CryptoNetwork | FiatNetwork {
   return 'crypto' in destination ? destination.crypto.network : (destination.fiat.network ?? 'WIRE')
 }
@@ -69,19 +73,19 @@ export interface DeliveryFailure {
   readonly detail: string
 }
 
-/** The events of a delivery. */
+/** Delivery events. */
 export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fail' | 'give_up'
 
 /**
  * The next state, by state and event.
  *
- * - `claim`: an executor claims it, or a webhook request is about to be sent; again when the claim has ended or the outcome
- *   of the request is unknown.
- * - `accept`: the executor accepted the webhook request; it will pay and report the result.
- * - `settle`: it was paid. `settle_late`: it was paid although it had been failed.
- * - `fail`: it was not paid and never will be: refused by the executor, failed by the operator, sent to an own address, or
- *   cancelled by the customer before it was handed out.
- * - `give_up`: the outcome of the requests stays unknown, and they are no longer retried.
+ * - `claim`: an executor claims it, or a webhook request is about to be sent. Repeated when the claim has ended or the
+ *   request's outcome is unknown.
+ * - `accept`: the executor accepted the webhook request. It will pay and report the result.
+ * - `settle`: it was paid. `settle_late`: it was paid although it had failed.
+ * - `fail`: it was not paid and never will be. The executor refused it, the operator failed it, its destination is an
+ *   own address, or the customer cancelled it before it was handed out.
+ * - `give_up`: the outcome stays unknown, and the request is no longer retried.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {
   WAITING: { claim: 'CLAIMED', fail: 'FAILED' },
@@ -92,7 +96,10 @@ const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEve
   SETTLED: {},
 }
 
-/** The state after an event; undefined when it is not possible in this state, or the state is of a newer version. */
+/**
+ * The state after an event. Undefined when this state does not allow the event, or when a newer version wrote the
+ * state.
+ */
 export function stepAfter(status: DeliveryStatus, event: DeliveryEvent): DeliveryStatus | undefined {
   const steps: (typeof STEPS)[DeliveryStatus] | undefined = STEPS[status]
   return steps?.[event]

@@ -1,4 +1,4 @@
-/** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
+/** The delivery calls for the operator and the operator's executors. The operator guard runs before them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { idOf, operatorActor, operatorOf, requireSeen } from '../../access/clients/operator-calls.ts'
@@ -31,7 +31,7 @@ export interface DeliveryOperatorRoutesOptions {
   readonly db: Db
   readonly clock: Clock
   readonly owners: DeliveryOwners
-  /** Whether deliveries are sent to `deliveries.webhook_url`; then only deliveries that were claimed before can be claimed. */
+  /** Whether deliveries are sent to `deliveries.webhook_url`. If so, only deliveries claimed earlier can be claimed. */
   readonly hasWebhook: () => boolean
   readonly metrics: DeliveryMetrics
 }
@@ -63,7 +63,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
       const operator = operatorOf(request)
       refuseForeignName(operator, request.body.executor)
       const wanted = { ...request.body, assets: operator.token?.assets ?? null }
-      // The shared search skips what an earlier claim left, which may be in the assets of this one.
+      // The shared search skips deliveries left by an earlier claim, but they may be in this claim's assets.
       const own = wanted.assets === null ? search : new DueSearch(options.clock)
       const claimed = await own.claim((isRecent) =>
         write((transaction) => claimDeliveries(transaction, owners, actor, wanted, hasWebhook, isRecent)),
@@ -136,8 +136,8 @@ async function lockedDocument(transaction: Transaction<DeliveryTables>, id: stri
 }
 
 /**
- * A machine reports for itself, and any other token for the executor that it claimed for; a person with a session only for what
- * was claimed in the own name.
+ * A machine reports for itself. Any other token reports for the executor for which it claimed. A person with a session
+ * reports only claims under the person's own name.
  */
 function reporterOf(request: FastifyRequest): Reporter {
   const operator = operatorOf(request)
@@ -147,7 +147,9 @@ function reporterOf(request: FastifyRequest): Reporter {
   return via === 'session' ? { actor, executor: name, mayDecide: true } : { actor, mayDecide: true }
 }
 
-/** Of two concurrent reports of one reference for two deliveries, the second violates the unique constraint: 409. */
+/**
+ * When two concurrent reports give two deliveries the same reference, the second violates the unique constraint: 409.
+ */
 async function withUniqueReference<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

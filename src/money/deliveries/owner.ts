@@ -1,7 +1,7 @@
 /**
- * The contract by which the owner of a delivery is notified of its result: the orchestration that it completes, or the
- * deposit that it returns. Calls are made in the transaction that changes the delivery, before its postings. An error rolls
- * the transaction back.
+ * The contract through which a delivery's owner learns the result. The owner is the orchestration that the delivery
+ * completes, or the deposit that it returns. Calls are made before the postings, in the transaction that changes the
+ * delivery. An error rolls the transaction back.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { locking } from '../../platform/store/lock-order.ts'
@@ -16,9 +16,12 @@ export interface OwnerWait {
   readonly detail: string
 }
 
-/** What a payment is debited from that had failed before, and was made after all. */
+/** The debit for a payment that was made after all, although it had failed. */
 export interface LateDebit {
-  /** Where its money is now: in `held` if an operator holds it, and he may have released it since the payment failed. */
+  /**
+   * Where its money is now: in `held` if an operator holds it. The operator may have released it since the payment
+   * failed.
+   */
   readonly bucket: 'available' | 'held'
   /** Charged again, in the delivery's asset. */
   readonly fee: MinorUnits
@@ -26,28 +29,28 @@ export interface LateDebit {
 
 export interface DeliveryOwner {
   /**
-   * It was paid. With `delivery.late` it had failed before, and `failed` was called.
-   * @returns what is debited if it is late
+   * The payment was made. With `delivery.late` it had failed before, and `failed` was called.
+   * @returns the debit if the payment is late
    */
   settled<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<LateDebit>
   /**
-   * It was not paid; its amount returns to the profile, into `delivery.failsTo`.
-   * @returns the fee that was charged for the payment alone and is given back, in the delivery's asset
+   * The payment was not made. Its amount returns to the profile, into `delivery.failsTo`.
+   * @returns the fee charged for this payment alone, to be given back, in the delivery's asset
    */
   failed<Tables>(transaction: Transaction<Tables>, delivery: Delivery, failure: DeliveryFailure): Promise<MinorUnits>
-  /** The reason why it waits has changed; undefined: only its executor has to act. */
+  /** The reason why it waits has changed. Undefined: only its executor has to act. */
   waits<Tables>(transaction: Transaction<Tables>, delivery: Delivery, wait: OwnerWait | undefined): Promise<void>
 }
 
-/** The owners by kind of subject, and what has to be known of a payment before it is handed out. */
+/** The owners by kind, and the limits needed before a payment is handed out. */
 export interface DeliveryOwners {
   readonly orchestrations: DeliveryOwner
   readonly deposits: DeliveryOwner
-  /** The setting `review_above.payments`; read again for every hand-out. */
+  /** The setting `review_above.payments`, read again for every hand-out. */
   reviewAbove(): ReviewLimits
 }
 
-/** The owner of a locked delivery; its call may lock the record that the delivery belongs to. */
+/** A locked delivery's owner. Its calls may lock the record behind the delivery. */
 export function ownerOf<Tables>(
   transaction: Transaction<Tables>,
   { orchestrations, deposits }: DeliveryOwners,

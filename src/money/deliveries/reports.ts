@@ -1,7 +1,7 @@
 /**
- * Claims of executors, and results that executors and the operator report; each call is one transaction with one audit row.
- * A report names its attempt: one about an earlier attempt is 409, because another executor may be paying now; only a late
- * settlement may name any attempt that was made. Repeating a recorded result changes nothing.
+ * Executors' claims, and results reported by executors and the operator. Each call is one transaction with one audit
+ * row. A report names its attempt. One about an earlier attempt is 409, because another executor may be paying now.
+ * Only a late settlement may name any attempt that was made. Repeating a recorded result changes nothing.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -19,7 +19,7 @@ export interface ClaimRequest {
   readonly executor: string
   readonly limit: number
   readonly lease_seconds: number
-  /** The only assets to claim; null or absent: all. */
+  /** The only assets to claim. Null or absent: all. */
   readonly assets?: readonly string[] | null
 }
 
@@ -35,11 +35,11 @@ export interface SettleRequest {
 export interface FailRequest {
   readonly reason: string
   readonly attempt: number
-  /** The statement that no unknown attempt was paid or ever will be. */
+  /** States that no unknown attempt was paid or ever will be. */
   readonly earlier_attempts?: 'not_paid'
 }
 
-/** The effect of a reported settlement. */
+/** A reported settlement's effect. */
 export type Settled = 'settled' | 'settled-late' | 'unchanged'
 
 interface ClaimedText {
@@ -50,7 +50,7 @@ interface ClaimedText {
 
 /**
  * Claims due deliveries, and returns their JSON texts.
- * @param isRecent the condition of a search (see `platform/store/due-search`)
+ * @param isRecent a search's condition (see `platform/store/due-search`)
  */
 export async function claimDeliveries<Tables>(
   transaction: Transaction<Tables>,
@@ -78,7 +78,7 @@ export async function claimDeliveries<Tables>(
   return handedOut.map(({ dueAt }, index) => ({ dueAt, text: texts[index] as string }))
 }
 
-/** Claims this delivery, due or not; nothing changes when the executor holds it. */
+/** Claims this delivery, due or not. Nothing changes when the executor already holds it. */
 export async function claimDelivery<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -135,7 +135,7 @@ export async function reportFailed<Tables>(
   await failAll(transaction, owners, [row], { code: 'OPERATOR_FAILED', detail: reason })
 }
 
-/** 409 when another delivery was settled with this reference. */
+/** Throws 409 when another delivery was settled with this reference. */
 async function refuseUsedReference<Tables>(transaction: Transaction<Tables>, reference: string): Promise<void> {
   const { rows } = await sql<{ id: string }>`select id from deliveries where reference = ${reference}`.execute(
     transaction,
@@ -148,7 +148,7 @@ export function usedReference(extras: ConstructorParameters<typeof Problem>[2] =
   return new Problem('already_exists', 'reference: another delivery was settled with this reference', extras)
 }
 
-/** The reported fee, which may be 0; 400 when it is not an amount of the asset. */
+/** The reported fee, which may be 0. Throws 400 when it is not an amount in the asset. */
 async function feeOf<Tables>(
   transaction: Transaction<Tables>,
   { asset }: DeliveryRow,
@@ -165,7 +165,7 @@ async function feeOf<Tables>(
   throw new Problem('invalid_request', `/fee: ${amount}`, { errors })
 }
 
-/** Attempt 0: the delivery was never handed out. */
+/** Attempt 0 counts only while the delivery was never handed out. */
 function wasMade(row: DeliveryRow, attempt: number): boolean {
   return attempt === row.attempt || (attempt > 0 && attempt < row.attempt)
 }

@@ -1,10 +1,10 @@
 /**
- * Applies results to deliveries, in the caller's transaction and on locked rows: the state by the table in `model`, the
- * postings, the customer's transfer, the attempt and the call of the owner. Callers check the attempt, and before a failure
- * that no attempt may have been paid.
+ * Applies results to locked deliveries in the caller's transaction. Each result changes the state by the table in
+ * `model`, posts to the ledger, updates the customer's transfer and the attempt, and calls the owner. Callers check the
+ * attempt first. Before a failure they also check that no attempt may have been paid.
  *
- * A fee that was charged for the payment is given back when it fails, and charged again when it was made after all. What the
- * payment cost the operator is noted at the delivery: it is part of no posting and of no transfer.
+ * A fee charged for the payment is given back when the payment fails, and charged again when it was made after all. The
+ * operator's own cost is stored with the delivery. It is in no posting and no transfer.
  */
 import { assert } from '../../platform/base/assert.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -19,17 +19,17 @@ import { type DeliveryOwners, type LateDebit, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
 import { ATTEMPT_OUTCOMES, type AttemptOutcome } from './tables.ts'
 
-/** A payment that an executor made. */
+/** A payment made by an executor. */
 export interface Settlement {
-  /** The executor's name for the payment; unique over all deliveries. */
+  /** The executor's name for the payment, unique over all deliveries. */
   readonly reference: string
-  /** The attempt that paid; absent: the present one. */
+  /** The attempt that paid. Absent: the present one. */
   readonly attempt?: number
-  /** What the payment cost the operator, in the asset of the delivery; absent when it was not reported. */
+  /** The payment's cost to the operator, in the delivery's asset. Absent when it was not reported. */
   readonly fee?: MinorUnits
 }
 
-/** The result of an attempt. */
+/** An attempt's result. */
 interface AttemptEnd {
   readonly outcome: AttemptOutcome
   readonly detail?: string
@@ -38,7 +38,7 @@ interface AttemptEnd {
 /** 32 bytes in hexadecimal, the form of a transaction hash on most networks. */
 const TRANSACTION_HASH = /^(0x)?[0-9a-f]{64}$/i
 
-/** Settles a delivery that is CLAIMED, SENT or NEEDS_OPERATOR; late when it is FAILED. */
+/** Settles a CLAIMED, SENT or NEEDS_OPERATOR delivery. The settlement is late when the delivery is FAILED. */
 export async function settle<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -64,7 +64,7 @@ export async function settle<Tables>(
   await endAttempts(transaction, [{ id: row.id, attempt }], { outcome: 'SETTLED' })
 }
 
-/** Fails deliveries that were not paid and will not be: their amounts and fees return to their profiles. */
+/** Fails deliveries that were not paid and never will be. Their amounts and fees return to their profiles. */
 export async function failAll<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -95,7 +95,7 @@ export async function failAll<Tables>(
   })
 }
 
-/** Marks a delivery as SENT: the executor accepted the webhook request, will pay and report the result. */
+/** Marks a delivery as SENT: the executor accepted the webhook request, will pay, and will report the result. */
 export async function accept<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -108,7 +108,7 @@ export async function accept<Tables>(
   if (row.waiting_for !== null) await ownerOf(transaction, owners, delivery).waits(transaction, delivery, undefined)
 }
 
-/** Ends the retries of a delivery: the operator finds out whether it was paid. Its amount stays in transit. */
+/** Ends a delivery's retries, so the operator finds out whether it was paid. Its amount stays in transit. */
 export async function giveUp<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -140,9 +140,9 @@ export async function block<Tables>(
 }
 
 /**
- * Records the result of an attempt of each delivery, with its own detail; one that was never attempted has no attempt.
+ * Records the same result for one attempt per delivery. A delivery that was never handed out has no attempt.
  *
- * @param replaceable the outcomes that it may replace
+ * @param replaceable the outcomes that the result may replace
  */
 export async function endAttempts<Tables>(
   transaction: Transaction<Tables>,
@@ -168,7 +168,7 @@ function next({ status }: DeliveryRow, event: DeliveryEvent): DeliveryStatus {
   return after
 }
 
-/** Updates a delivery, and takes it out of the due ones. */
+/** Updates a delivery, and removes it from the due ones. */
 async function change<Tables>(
   transaction: Transaction<Tables>,
   { id, status, attempt }: DeliveryRow,
@@ -191,8 +191,8 @@ function postingOf({ id, profile_id: profileId, asset, amount }: DeliveryRow, cr
 }
 
 /**
- * The postings of a late settlement: the money was returned to the profile and was also paid. It is debited with the fee
- * from the bucket that it is in now, then from `available`; the profile owes the rest.
+ * A late settlement's postings: the money was returned to the profile and was also paid. The amount and the fee are
+ * debited from the money's present bucket, then from `available`. The profile owes the rest.
  */
 async function latePostings<Tables>(
   transaction: Transaction<Tables>,

@@ -1,7 +1,7 @@
 /**
- * The executor of a sandbox (`rest.sandbox`), which makes no payments. It claims deliveries and settles them at once, unless
- * the amount or destination selects another outcome. For an unknown outcome it reports nothing; the next claim, after the
- * first has ended, settles the delivery.
+ * A sandbox's executor (`rest.sandbox`), which makes no payments. It claims deliveries and settles them at once, unless
+ * the amount or destination selects another outcome. For an unknown outcome it reports nothing: the next claim, after
+ * the first has ended, settles the delivery.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -26,7 +26,7 @@ export interface SandboxExecutorOptions {
 
 type Outcome = 'settled' | 'refused' | 'unknown'
 
-/** Outcomes by amount, as decimal text, and by address or account of the destination. */
+/** Outcomes by amount, as decimal text, and by the destination's address or account. */
 const MAGIC: Readonly<Record<string, Outcome>> = {
   '11.04': 'refused',
   '11.05': 'unknown',
@@ -38,7 +38,7 @@ const MAGIC: Readonly<Record<string, Outcome>> = {
 
 const CLAIM = { channel: 'manual', defaultChannel: 'manual', executor: 'sandbox' } as const
 const CLAIMS_MAX = 20
-/** The time for which an outcome is unknown. */
+/** The claim's duration, and so the time for which an outcome stays unknown. */
 const CLAIM_SECONDS = 3
 const POLL_MILLISECONDS = 1_000
 
@@ -100,7 +100,7 @@ export class SandboxExecutor {
     return handedOut.length
   }
 
-  /** Reports the outcome of a claimed delivery, unless it has one by now. */
+  /** Reports a claimed delivery's outcome, unless it already has one. */
   async #execute<Tables>(transaction: Transaction<Tables>, id: string): Promise<void> {
     const { owners } = this.#options
     const row = await lockDelivery(transaction, id)
@@ -114,7 +114,7 @@ export class SandboxExecutor {
   }
 }
 
-/** The selected outcome; an unknown one is settled at the second attempt. */
+/** The selected outcome. An unknown one is settled at the second attempt. */
 function outcomeOf({ destination, attempt }: DeliveryRow, amount: string): Outcome {
   const asked = MAGIC[amount] ?? MAGIC[placeOf(destination)] ?? 'settled'
   return asked === 'unknown' && attempt > 1 ? 'settled' : asked

@@ -1,4 +1,4 @@
-/** The schemas of the calls for deliveries. */
+/** Schemas for the delivery calls. */
 import { Type } from 'typebox'
 import { FIAT_NETWORKS } from '../../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../contract/crypto-networks.ts'
@@ -7,7 +7,7 @@ import { textChoice } from '../../platform/http/text-choice.ts'
 import { DELIVERY_CHANNELS, DELIVERY_STATUSES, DELIVERY_WAITS } from './model.ts'
 import { ATTEMPT_OUTCOMES } from './tables.ts'
 
-/** Deliveries in one claim, at most; one transaction claims all of them. */
+/** The most deliveries in one claim. One transaction claims all of them. */
 const CLAIM_MAX = 100
 const LEASE_SECONDS_MAX = 86_400
 

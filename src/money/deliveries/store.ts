@@ -1,4 +1,4 @@
-/** Reads and locks deliveries, and has their JSON text, which SQL writes, for single records and lists. */
+/** Reads and locks deliveries. SQL writes their JSON text, for single records and lists. */
 import { isUuid } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { RawJson } from '../../platform/http/raw-json.ts'
@@ -22,7 +22,7 @@ import { amountText } from '../ledger/amount-text.ts'
 import type { Delivery, DeliveryChannel, DeliveryStatus } from './model.ts'
 import type { DeliveriesTable, DeliveryTables } from './tables.ts'
 
-/** The columns that the code of this folder reads. */
+/** The columns used by this folder's code. */
 const ROW_COLUMNS = [
   'id',
   'customer_id',
@@ -44,16 +44,19 @@ const ROW_COLUMNS = [
 
 export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]>
 
-/** The columns of `DeliveryRow`, for SQL text. */
+/** The columns in `DeliveryRow`, for SQL text. */
 export const rowColumns = sql.join(ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)))
 
-/** Whether an executor holds a delivery: a claim that a gate stops when it is due again has ended, and so has its time. */
+/**
+ * Whether an executor holds a delivery. A waiting delivery has no running claim: a gate stopped it after its claim had
+ * ended, and `next_attempt_at` only says when it is due again.
+ */
 export const isClaimRunning = sql<boolean>`(
   deliveries.status = 'CLAIMED' and deliveries.waiting_for is null
     and coalesce(deliveries.next_attempt_at > clock_timestamp(), false)
 )`
 
-/** The time at which a delivery that is CLAIMED through this channel can be handed out again. */
+/** When a delivery CLAIMED through this channel can be handed out again. */
 function dueText(channel: DeliveryChannel) {
   const isClaimed = sql`record.status = 'CLAIMED' and record.channel = ${sql.lit(channel)}`
   return sql<string>`case when ${isClaimed} then ${timeText('next_attempt_at')} end`
@@ -106,7 +109,7 @@ const ATTEMPT_TEXT = objectText([
   ['ended_at', timeText('ended_at')],
 ])
 
-/** The attempts of a delivery, in order. */
+/** A delivery's attempts, in order. */
 const ATTEMPTS = sql<string>`(
   select '[' || coalesce(string_agg(record.text, ',' order by record.attempt), '') || ']'
   from (
@@ -115,7 +118,7 @@ const ATTEMPTS = sql<string>`(
   ) as record
 )`
 
-/** The JSON texts of deliveries, in the order of `ids`. */
+/** The deliveries' JSON texts, in the order of `ids`. */
 export async function deliveryTexts<Tables>(
   tables: Kysely<Tables>,
   ids: readonly string[],
@@ -130,8 +133,8 @@ export async function deliveryTexts<Tables>(
 }
 
 /**
- * Whether no other payment of its customer to the same destination was settled. A payment of another customer does not count:
- * it would make the destination of a thief look known.
+ * True until the customer has a settled payment to the same destination. Other customers' payments do not count,
+ * because they would make a thief's destination look known.
  */
 const FIRST_TO_DESTINATION = sql<string>`
   case when record.status <> 'SETTLED' and not exists (
@@ -141,7 +144,7 @@ const FIRST_TO_DESTINATION = sql<string>`
   ) then 'true' end
 `
 
-/** A delivery with its attempts; 404 when there is none with this id. */
+/** A delivery with its attempts. Throws 404 when there is none with this id. */
 export async function deliveryDocument<Tables>(tables: Kysely<Tables>, id: string): Promise<RawJson> {
   const members = [
     ...ITEM.members,
@@ -162,7 +165,7 @@ export interface DeliveryFilters {
   readonly executor?: string | undefined
 }
 
-/** Deliveries of all customers, in pages. */
+/** All customers' deliveries, in pages. */
 export async function listDeliveries(
   db: Db,
   request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
@@ -185,7 +188,7 @@ export async function listDeliveries(
   return await readTextPage(tables, recordsOf(query, list), ITEM, list)
 }
 
-/** The delivery, locked until the transaction ends; 404 when there is none with this id. */
+/** The delivery, locked until the transaction ends. Throws 404 when there is none with this id. */
 export async function lockDelivery<Tables>(transaction: Transaction<Tables>, id: string): Promise<DeliveryRow> {
   const { rows } = await sql<DeliveryRow>`
     select ${rowColumns} from deliveries where id = ${id} ${forUpdate(transaction, 'delivery', [id])}
@@ -193,7 +196,7 @@ export async function lockDelivery<Tables>(transaction: Transaction<Tables>, id:
   return rows[0] ?? noDelivery()
 }
 
-/** The form of a row for the owner of the delivery. */
+/** A row in the form passed to the delivery's owner. */
 export function deliveryOf(row: DeliveryRow): Delivery {
   const { orchestration_id: orchestrationId, deposit_id: depositId } = row
   return {

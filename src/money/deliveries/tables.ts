@@ -1,4 +1,4 @@
-/** The tables of this folder, as the query builder sees them; the migration `deliveries` defines them. */
+/** This folder's tables for the query builder. The migration `deliveries` defines them. */
 import type { DeliveryChannel, DeliveryDestination, DeliveryStatus, DeliveryWait } from './model.ts'
 
 export interface DeliveriesTable {
@@ -32,7 +32,7 @@ export interface DeliveriesTable {
   updated_at: string
 }
 
-/** The result of an attempt; STARTED: no result yet. */
+/** An attempt's result. STARTED: no result yet. */
 export const ATTEMPT_OUTCOMES = ['STARTED', 'ACCEPTED', 'REFUSED', 'SETTLED', 'FAILED', 'UNKNOWN'] as const
 
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]

@@ -1,21 +1,21 @@
 /**
- * Which attempts of a delivery may have paid it, and who may state that they did not. An attempt is unknown when it has no
- * result (its claim ended, its webhook request was not answered, or the answer came too late to count) and was not refused
- * or failed. The present attempt is known to the executor that holds it, to every caller once the executor has accepted
- * it, and to people while its claim runs: they report its result. It changes nothing.
+ * Decides which attempts may have paid a delivery, and who may state that they did not. It changes nothing. An attempt
+ * is unknown when it was not refused or failed and has no result: its claim ended, its webhook request was not
+ * answered, or the answer came too late to count. The present attempt is known to the executor that holds it, to every
+ * caller once the executor has accepted it, and to people while its claim runs. They report its result.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type DeliveryRow, isClaimRunning } from './store.ts'
 
-/** Who reports that a delivery was not paid. */
+/** The caller that reports a delivery as not paid. */
 export interface Reporter {
   /** In the audit trail. */
   readonly actor: string
-  /** The executor whose attempts it knows; absent: the one that claimed the attempt that it reports. */
+  /** The executor whose attempts it knows. Absent: the one that claimed the reported attempt. */
   readonly executor?: string
-  /** Whether it may decide about attempts of others: people may, machines may not. */
+  /** Whether it may decide about others' attempts: people may, machines may not. */
   readonly mayDecide: boolean
 }
 
@@ -33,12 +33,12 @@ interface AttemptRow extends UnknownAttempt {
   readonly is_webhook: boolean
 }
 
-/** Attempts that an error names. */
+/** The most attempts named in an error. */
 const NAMED_MAX = 20
 
 /**
- * Throws 409 `earlier_attempt_unknown` unless every unknown attempt is stated as not paid by its executor or a person. The
- * delivery is locked.
+ * Throws 409 `earlier_attempt_unknown` unless every unknown attempt is stated as not paid by its executor or a person.
+ * The delivery is locked.
  */
 export async function refuseUnknownAttempts<Tables>(
   transaction: Transaction<Tables>,
@@ -59,7 +59,7 @@ export async function refuseUnknownAttempts<Tables>(
   throw new Problem('earlier_attempt_unknown', detailOf(unknown, mayDecide ? [] : others), { meta: { attempts } })
 }
 
-/** Whether an attempt was answered with SETTLED although the delivery did not count the answer. */
+/** Whether an attempt was answered with SETTLED, but the answer did not count for the delivery. */
 export async function hasPaidAttempt<Tables>(transaction: Transaction<Tables>, { id }: DeliveryRow): Promise<boolean> {
   const { rows } = await sql`
     select from delivery_attempts where delivery_id = ${id} and outcome = 'SETTLED'

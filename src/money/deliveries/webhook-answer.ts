@@ -1,7 +1,6 @@
 /**
- * Derives the outcome of a payment from the executor's answer. Only a success (2xx) with an explicit status is a
- * result. Any other success means that the executor has accepted the payment; any other answer leaves the outcome
- * unknown.
+ * Derives a payment's outcome from the executor's answer. Only a success (2xx) with an explicit status is a result. Any
+ * other success means the executor has accepted the payment. Any other answer leaves the outcome unknown.
  */
 import { membersOf, parseJson } from '../../platform/base/json-value.ts'
 import type { WebhookReply } from '../../platform/webhooks/request.ts'
@@ -15,7 +14,7 @@ export type WebhookOutcome =
   /** It may or may not have been paid. */
   | { readonly kind: 'unknown'; readonly detail: string }
 
-/** The part of an answer that is stored. */
+/** The stored part of an answer. */
 const DETAIL_CHARACTERS_MAX = 500
 const REFERENCE_CHARACTERS_MAX = 200
 

@@ -1,7 +1,7 @@
 /**
- * Sends due deliveries to the executor's webhook, at most PARALLEL_MAX at a time. Each is claimed with a new attempt,
- * sent outside of any transaction, and its outcome is recorded if the attempt is still current. When the process stops
- * between, the outcome is unknown: the request is sent again with the same id and the same bytes, until the executor
+ * Sends due deliveries to the executor's webhook, at most PARALLEL_MAX at a time. Each is claimed with a new attempt
+ * and sent outside any transaction. Its outcome is recorded if the attempt is still current. When the process stops in
+ * between, the outcome is unknown, and the request is sent again with the same id and the same bytes until the executor
  * answers or the delivery is left to the operator.
  */
 import { type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
@@ -21,9 +21,9 @@ import type { DeliveryTables } from './tables.ts'
 import { outcomeOf, type WebhookOutcome } from './webhook-answer.ts'
 import { type DueRequest, type Recorded, recordOutcome, takeDue } from './webhook-store.ts'
 
-/** The current settings; read again for every request. */
+/** The current settings, read again for every request. */
 export interface WebhookSettings {
-  /** The setting `deliveries.webhook_url`; empty: nothing is sent. */
+  /** The setting `deliveries.webhook_url`. Empty: nothing is sent. */
   readonly url: string
   /** The setting `deliveries.webhook_secrets`. */
   readonly secrets: readonly string[]
@@ -36,19 +36,17 @@ export interface WebhookSenderOptions {
   readonly owners: DeliveryOwners
   readonly clock: Clock
   readonly log: Log
-  /** A number in [0, 1), for the jitter of retries. */
+  /** A number in [0, 1), for retry jitter. */
   readonly random: () => number
   readonly settings: () => WebhookSettings
   readonly requests: Counter<'outcome'>
-  /** Default: the resolver of the operating system. */
+  /** Default: the operating system's resolver. */
   readonly resolve?: Resolve
 }
 
 /** Concurrent requests. */
 const PARALLEL_MAX = 8
-/**
- * Notifications announce new deliveries; polling finds those that are due again, and those whose notification was lost.
- */
+/** Notifications announce new deliveries. Polling finds deliveries due again, and those whose notification was lost. */
 const POLL_MILLISECONDS = 5_000
 /** Backoff before a request is retried. */
 const REPEAT_SECONDS = { first: 5, longest: 900 }
@@ -72,14 +70,14 @@ export class WebhookSender {
     this.#search = new DueSearch(options.clock)
   }
 
-  /** Starts listening and polling; the first search is at once. */
+  /** Starts listening and polling. The first search is immediate. */
   async start(): Promise<void> {
     const wake = () => this.#look()
     this.#unlisten = await this.#options.db.listen(DELIVERIES_CHANNEL, { onNotify: wake, onReconnect: wake })
     this.#poll()
   }
 
-  /** Waits for the requests under way, each of which has a time limit. */
+  /** Waits for the requests under way. Each has a time limit. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#timer?.cancel()
@@ -191,7 +189,7 @@ export class WebhookSender {
     return transactionWithRetries(this.#options.db, work)
   }
 
-  /** The unavailable store is reported elsewhere. */
+  /** An unavailable store is reported elsewhere. */
   #report(error: unknown, message: string): void {
     const { log } = this.#options
     if (error instanceof StoreUnavailable) log.debug({ err: error }, message)

@@ -1,6 +1,6 @@
 /**
- * Webhook requests in the store: claims due deliveries with the bytes that every attempt repeats, and records outcomes. A
- * request has an attempt number before it is sent; the outcome of an attempt that is no longer current changes no delivery.
+ * Webhook requests in the store: claims due deliveries with the bytes repeated in every attempt, and records outcomes.
+ * A request gets its attempt number before it is sent. The outcome of an outdated attempt does not change the delivery.
  */
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -14,7 +14,7 @@ import { type DeliveryRow, lockDelivery } from './store.ts'
 import { hasPaidAttempt } from './unknown-attempts.ts'
 import type { WebhookOutcome } from './webhook-answer.ts'
 
-/** Longer than a request takes: a sender that has recorded no outcome by then has stopped. */
+/** Longer than a request takes. A sender without a recorded outcome by then has stopped. */
 const LEASE_SECONDS = 60
 
 export interface DueRequest extends HandedOut {
@@ -23,10 +23,13 @@ export interface DueRequest extends HandedOut {
   readonly body: string
 }
 
-/** The effect of an outcome. `outdated`: the attempt is no longer current. `contradiction`: it also contradicts the result. */
+/**
+ * An outcome's effect. `outdated`: the attempt is no longer current. `contradiction`: the outcome contradicts a
+ * recorded result.
+ */
 export type Recorded = WebhookOutcome['kind'] | 'outdated' | 'contradiction'
 
-/** The body of a request, from columns that never change. */
+/** A request's body, from columns that never change. */
 const PAYLOAD = objectText([
   ['type', sql`'"delivery.requested"'`],
   ['timestamp', timeText('created_at')],
@@ -68,7 +71,7 @@ export async function takeDue<Tables>(
   return rows.map((row) => ({ ...row, dueAt: dueAtOf.get(row.id) as string }))
 }
 
-/** @param repeatSeconds the time after which a request with an unknown outcome is retried */
+/** @param repeatSeconds the time until a request with an unknown outcome is retried */
 export async function recordOutcome<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -130,7 +133,7 @@ async function recordUnknown<Tables>(
   return 'unknown'
 }
 
-/** Records an outcome whose attempt is no longer current: only the row of that attempt changes. */
+/** Records an outdated attempt's outcome: only that attempt's row changes. */
 async function keepOutdated<Tables>(
   transaction: Transaction<Tables>,
   row: DeliveryRow,
@@ -140,7 +143,7 @@ async function keepOutdated<Tables>(
   const result = outcome.kind === 'settled' ? `SETTLED with reference ${outcome.reference}` : outcome.detail
   const detail = `${result}; the delivery was already ${row.status}`
   const names = { settled: 'SETTLED', refused: 'REFUSED', accepted: 'ACCEPTED', unknown: 'UNKNOWN' } as const
-  // A result that was recorded for this attempt is not overwritten.
+  // A result recorded for this attempt is not overwritten.
   const ended = { outcome: names[outcome.kind], detail }
   await endAttempts(transaction, [{ id: row.id, attempt }], ended, ['STARTED', 'UNKNOWN'])
   const isPaid = outcome.kind === 'settled' && row.status === 'FAILED'
