@@ -1,8 +1,8 @@
 /**
  * Hands out due deliveries to a claiming executor or to the webhook sender. A person may also claim a single delivery.
- * A delivery has one holder at a time. It is handed out with a new attempt number, and again when the claim ends
- * without a result. The gates are read in the same transaction, and a stopped delivery is due again after
- * BLOCKED_SECONDS. Deliveries in states and channels from newer program versions are left to those versions.
+ * A delivery has one holder at a time, and each hand-out has a new attempt number. When a claim ends without a result,
+ * the delivery is handed out again. The gates are read in the same transaction, and a stopped delivery is due again
+ * after BLOCKED_SECONDS. Deliveries in states and channels from newer program versions are left to those versions.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'

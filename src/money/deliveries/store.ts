@@ -48,8 +48,8 @@ export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]>
 export const rowColumns = sql.join(ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)))
 
 /**
- * Whether an executor holds a delivery. A waiting delivery has no running claim: a gate stopped it after its claim had
- * ended, and `next_attempt_at` only says when it is due again.
+ * Whether an executor holds a delivery. With `waiting_for` there is no running claim: a gate stopped the delivery after
+ * its claim had ended, and `next_attempt_at` only says when it is due again.
  */
 export const isClaimRunning = sql<boolean>`(
   deliveries.status = 'CLAIMED' and deliveries.waiting_for is null

@@ -1,5 +1,6 @@
 /**
- * Finds the owner of a deposit address, in every notation of the address, by its unique index. Read-only.
+ * Finds a deposit address's owner by the unique index, whatever the address's notation. Also tells whether payments to
+ * an address arrive at this service. Read-only.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
@@ -10,7 +11,9 @@ import type { DepositInstructionTables } from './tables.ts'
 
 const FAMILIES = [...new Set<AddressFamily>(Object.values(CRYPTO_NETWORKS))]
 
-/** The deposit addresses, of any customer, that `address` names: at most one for each family that has this format. */
+/**
+ * The deposit addresses, for any customer, that `address` names. Each address family with this format has at most one.
+ */
 export async function depositAddressesAt(db: Db, address: string): Promise<readonly DepositAddressDocument[]> {
   const forms = FAMILIES.flatMap((family) => storedForms(family, address).map((form) => [family, form] as const))
   if (forms.length === 0) return []
@@ -25,7 +28,7 @@ export async function depositAddressesAt(db: Db, address: string): Promise<reado
   return rows.map(depositAddressDocument)
 }
 
-/** The destination address of a payment. */
+/** A payment's destination address. */
 export interface Payee {
   readonly network: CryptoNetwork
   readonly address: string
@@ -42,8 +45,8 @@ export async function isOwnAddress<Tables>(
 }
 
 /**
- * For each address, in the same order, whether payments to it arrive at this service: it is a deposit address of any
- * customer, or an imported address. False for undefined.
+ * For each address, in the same order, whether payments to it arrive at this service: it is any customer's deposit
+ * address, or an imported address. False for undefined.
  */
 export async function areOwnAddresses<Tables>(
   transaction: Transaction<Tables>,
@@ -77,18 +80,21 @@ export interface ReceivingAddress {
   readonly customerId: string
   readonly profileId: string
   readonly identityId: string | null
-  /** The network that was requested: payments arrive on every network of its family. */
+  /** The requested network. Payments arrive on every network in its family. */
   readonly network: CryptoNetwork
   readonly address: string
   readonly conversionTargetAsset: string
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** The columns of a `ReceivingAddress`. */
+/** The columns in a `ReceivingAddress`. */
 const RECEIVING_COLUMNS = sql`id, customer_id as "customerId", profile_id as "profileId", identity_id as "identityId",
   crypto_network as "network", address, conversion_target_asset as "conversionTargetAsset", metadata`
 
-/** For each payment, in the same order, the deposit address of any customer that it arrived at; undefined when it is none. */
+/**
+ * For each payment, in the same order, the deposit address at which it arrived, for any customer. Undefined when the
+ * payee is not a deposit address.
+ */
 export async function receivingAddresses<Tables>(
   transaction: Transaction<Tables>,
   payments: readonly Payee[],
@@ -111,7 +117,7 @@ export async function receivingAddresses<Tables>(
   )
 }
 
-/** The deposit address with this id, of any customer. */
+/** The deposit address with this id, for any customer. */
 export async function receivingAddressWithId<Tables>(
   transaction: Transaction<Tables>,
   id: string,

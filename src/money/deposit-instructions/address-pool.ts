@@ -1,6 +1,6 @@
 /**
- * Pools of imported addresses, for networks whose addresses cannot be derived from a public key. A used address stays in its
- * pool, so that importing it again has no effect.
+ * Pools of imported addresses, for networks whose addresses cannot be derived from a public key. A used address stays
+ * in its pool, so importing it again has no effect.
  */
 import { CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
 import { type FieldError, invalidRequest, Problem } from '../../platform/http/problem.ts'
@@ -16,17 +16,17 @@ export type PoolNetwork = (typeof POOL_NETWORKS)[number]
 /** A pool in the operator API. */
 export interface PoolDocument {
   readonly network: PoolNetwork
-  /** Addresses that are not allocated yet. */
+  /** Addresses not allocated yet. */
   readonly free: number
   readonly used: number
 }
 
-/** Errors in one answer, at most. */
+/** The most errors in one answer. */
 const ERRORS_MAX = 20
 
 /**
- * Adds the addresses that the pool does not contain yet, in the given order. 409 when one is already a deposit address that
- * did not come from the pool: importing it would allocate it twice.
+ * Adds the addresses that the pool does not contain yet, in the given order. Throws 409 when one is already a deposit
+ * address from outside the pool, because importing it would allocate it twice.
  */
 export async function importAddresses(
   transaction: Transaction<DepositInstructionTables>,
@@ -36,7 +36,7 @@ export async function importAddresses(
 ): Promise<PoolDocument & { readonly added: number }> {
   refuseInvalid(network, addresses)
   const family = CRYPTO_NETWORKS[network]
-  // One import at a time: two that insert the same addresses in different order would deadlock.
+  // One import at a time: two imports with the same addresses in different order would deadlock.
   await sql`select pg_advisory_xact_lock(hashtextextended('tidegate address pool', 0))`.execute(transaction)
   const { rows: taken } = await sql<{ id: string; address: string }>`
     select deposit_addresses.id, deposit_addresses.address
@@ -62,7 +62,7 @@ export async function importAddresses(
   const pools = await countPools(transaction)
   const pool = pools.find((candidate) => candidate.network === network) as PoolDocument
   if (added > 0) {
-    // An import starts a new count of the pool's reserve and of the addresses that each customer receives.
+    // An import restarts the counts for the pool's reserve and for each customer's received addresses.
     await sql`
       insert into address_pool_imports (family, imports, free_after_import) values (${family}, 1, ${pool.free}::integer)
       on conflict (family) do update

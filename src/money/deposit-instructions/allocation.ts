@@ -1,14 +1,15 @@
 /**
- * Allocates the next address of a family: from its pool of imported addresses, or else from its key. The allocation is part
- * of the caller's transaction: a commit makes it permanent, a rollback undoes it.
+ * Allocates a family's next address from its pool of imported addresses, or else from its key. The allocation belongs
+ * to the caller's transaction: a commit makes it permanent, a rollback undoes it. No address is allocated twice.
  *
- * The last part of a pool is reserved (the setting `quotas.pool_reserve_percent`), so that one customer cannot empty it for
- * the others. For a pool that had F free addresses after its last import, the reserve is floor(F * percent / 100). While no
- * more than the reserve is free, a customer gets an address only when it has received fewer since that import than are free
- * now. So a customer that has received none since the import gets one while any is left, and a single customer can never
- * take the reserve. No address is allocated twice. Free addresses are counted without waiting for other transactions, so
- * concurrent requests of n customers can take up to n addresses too many from the reserve; requests of one customer run one
- * after the other.
+ * The last part of a pool is reserved (the setting `quotas.pool_reserve_percent`), so one customer cannot empty the
+ * pool for the others. If F addresses were free after the last import, the reserve is floor(F * percent / 100). Once
+ * only the reserve or less is free, a customer gets an address only if it has received fewer addresses since that
+ * import than are free now. A customer that has received none since then gets one while any is left, and a single
+ * customer can never take the whole reserve.
+ *
+ * Free addresses are counted without waiting for other transactions. Concurrent requests from n customers can therefore
+ * take up to n addresses too many from the reserve. One customer's requests run one after the other.
  */
 import type { AddressFamily, CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
@@ -19,10 +20,10 @@ import type { Quotas } from '../accounts/quotas.ts'
 import type { KeyMaterial } from './derivation/key-material.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
-/** The key of each family that has one. */
+/** The keys, for families that have one. */
 export type AddressKeys = ReadonlyMap<AddressFamily, KeyMaterial>
 
-/** Networks whose addresses cannot be derived from a public key: the operator imports them. */
+/** Networks whose addresses cannot be derived from a public key, so the operator imports them. */
 export const POOL_NETWORKS = ['SOLANA', 'STELLAR'] as const satisfies readonly CryptoNetwork[]
 
 /** The sources of addresses, and the quotas. */
@@ -33,22 +34,23 @@ export interface AddressSupply {
 
 export interface AllocatedAddress {
   readonly address: string
-  /** Its derivation index; absent for one from a pool. */
+  /** Its derivation index. Absent for an address from a pool. */
   readonly key?: { readonly firstAddress: string; readonly index: number }
 }
 
-/** `Retry-After` in seconds: the operator must act first. */
+/** `Retry-After` in seconds. The operator must act first. */
 const RETRY_AFTER_SECONDS = '60'
 
-/** The owner of a new address. */
+/** A new address's owner. */
 interface NewOwner {
   readonly customerId: string
   readonly depositAddressId: string
 }
 
 /**
- * Allocates a free address. Call it as late in a transaction as possible, because others wait for its end. The customer has
- * begun a creation in this transaction, so no concurrent request allocates an address for the same customer.
+ * Allocates a free address. Call it as late in a transaction as possible, because others wait until the transaction
+ * ends. The customer has begun a creation in this transaction, so no concurrent request allocates an address for the
+ * same customer.
  */
 export async function allocateAddress(
   transaction: Transaction<DepositInstructionTables>,
@@ -73,9 +75,9 @@ export async function allocateAddress(
 }
 
 /**
- * One statement selects, marks and counts (`skip locked`), so concurrent requests do not wait for each other. Of the free
- * rows it reads one more than the smaller of the reserve and the number that the customer has received since the last
- * import.
+ * One statement selects, marks and counts (`skip locked`), so concurrent requests do not wait for each other. It reads
+ * few free rows: one more than the reserve, or one more than the customer's received addresses since the last import if
+ * that is less.
  */
 async function takeFromPool(
   transaction: Transaction<DepositInstructionTables>,
@@ -121,7 +123,7 @@ async function takeFromPool(
   return is_reserved ? 'reserved' : 'empty'
 }
 
-/** The row of the counter stays locked until the transaction ends, so indexes have no gaps. */
+/** The counter's row stays locked until the transaction ends, so indexes have no gaps. */
 async function nextOfKey(
   transaction: Transaction<DepositInstructionTables>,
   { family, firstAddress, addressAt }: KeyMaterial,

@@ -1,4 +1,4 @@
-/** Lists of a customer's deposit addresses: the filters, and the index that each combination of them uses. */
+/** Lists of a customer's deposit addresses: the filters, and the index used by each combination. */
 
 import {
   CRYPTO_NETWORK_NAMES,
@@ -32,7 +32,7 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { DEPOSIT_ADDRESS_COLUMNS } from './deposit-addresses.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
-/** The parameters of the list. */
+/** The list's parameters. */
 export const DEPOSIT_ADDRESS_FILTERS = {
   profile_ids: texts('Filter by profile IDs'),
   identity_ids: texts('Filter by identities'),
@@ -45,7 +45,7 @@ export const DEPOSIT_ADDRESS_FILTERS = {
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
 }
 
-/** The parsed filters, with the networks of both parameters in one. */
+/** The parsed filters, with both network parameters merged. */
 type DepositAddressFilters = Omit<
   ListQuery<typeof DEPOSIT_ADDRESS_FILTERS>['filters'],
   'networks' | 'crypto_networks'
@@ -60,7 +60,7 @@ export interface DepositAddressListRequest {
   readonly pageCursor?: string
 }
 
-/** A filter by values of one column. */
+/** A filter on one column's values. */
 interface ColumnFilter extends WantedValues {
   readonly column: 'id' | 'ref_id' | 'profile_id' | 'account_id' | 'identity_id' | 'crypto_network'
 }
@@ -110,7 +110,7 @@ const compatibleNetworks = sql<string>`case record.crypto_network ${sql.join(
   sql` `,
 )} end`
 
-/** The members and their order are those of the document in `deposit-addresses`; tests compare the two. */
+/** The members and their order match the document in `deposit-addresses`. Tests compare the two. */
 const ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
@@ -130,8 +130,9 @@ const ITEM: ItemText = {
 }
 
 /**
- * The filters whose index is used: one whose values identify single records, or at most two others. The rest is checked on
- * each record. The filter by network has no index with another column, because there are few networks.
+ * The filters whose index is used: a single filter whose values identify single records, or else at most two others.
+ * The remaining filters are checked on each record. The network filter has no index with another column, because there
+ * are few networks.
  */
 function driversOf(given: readonly ColumnFilter[]): readonly ColumnFilter[] {
   const naming = given.find(({ namesOne }) => namesOne)
@@ -154,7 +155,7 @@ function columnFilters(filters: Omit<DepositAddressFilters, 'created_at'>): read
   ]
   return given.flatMap(([column, type, values]) => {
     if (values === undefined) return []
-    // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
+    // Ids are compared byte by byte, so any other text matches nothing.
     const possible = type === 'text' ? values : values.filter((value) => isUuid(value) && value === value.toLowerCase())
     return [{ column, type, values: [...new Set(possible)], namesOne: column === 'id' || column === 'ref_id' }]
   })

@@ -1,6 +1,6 @@
 /**
- * Deposit addresses in the store: each belongs to one profile, never changes and is never reused. Creates them in the
- * caller's transaction; callers have authorised the request.
+ * Deposit addresses in the store. Each belongs to one profile, never changes and is never reused. They are created in
+ * the caller's transaction. Callers have authorised the request.
  */
 import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../../contract/crypto-networks.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -26,12 +26,12 @@ export interface DepositAddressDocument {
   readonly address: string
   readonly conversion_target_asset: string
   readonly compatible_crypto_networks: readonly CryptoNetwork[]
-  /** Must be written with `writeJson`: in the order of the store, as in lists. */
+  /** Must be written with `writeJson`. Its members are in the store's order, as in lists. */
   readonly metadata: RawJson
   readonly created_at: string
 }
 
-/** The optional properties of a new address. */
+/** A new address's optional properties. */
 interface NewDepositAddress {
   readonly crypto_network: CryptoNetwork
   readonly identity_id?: string | undefined
@@ -40,7 +40,7 @@ interface NewDepositAddress {
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
-/** A customer's request for one. */
+/** A customer's request for an address. */
 export interface DepositAddressRequest extends NewDepositAddress {
   readonly profile_id: string
   readonly account_id?: string | undefined
@@ -56,7 +56,7 @@ type DepositAddressRow = Omit<
   readonly ref_id: string | null
 }
 
-/** The target asset that means no conversion. */
+/** The target asset for no conversion. */
 export const NO_CONVERSION = 'NO_CONVERSION'
 
 export const DEPOSIT_ADDRESS_COLUMNS = [
@@ -73,10 +73,10 @@ export const DEPOSIT_ADDRESS_COLUMNS = [
   'created_at',
 ] as const
 
-/** The parts of a document. */
+/** The columns for a document. */
 export const DOCUMENT_COLUMNS = [...DEPOSIT_ADDRESS_COLUMNS, sql<string>`metadata::text`.as('metadata_text')] as const
 
-/** Creates an address that a customer requested, with its audit row; a `ref_id` that was used before is 409. */
+/** Creates an address requested by a customer, with its audit row. Throws 409 for a `ref_id` that was used before. */
 export async function createDepositAddress(
   transaction: Transaction<DepositInstructionTables>,
   supply: AddressSupply,
@@ -85,7 +85,7 @@ export async function createDepositAddress(
 ): Promise<DepositAddressDocument> {
   const profile = await profileForWrite(transaction, customerId, request.profile_id, '/profile_id')
   await refuseOtherAccount(transaction, profile, request.account_id)
-  // Other creations of this customer wait here until this transaction ends, so none uses the same ref_id after this.
+  // This customer's other creations wait here until this transaction ends, so none uses the same ref_id after this.
   const creation = await supply.quotas.begin(transaction, customerId, { addresses: 1 })
   await refuseUsedRefId(transaction, customerId, request.ref_id)
   creation.admit()
@@ -97,9 +97,10 @@ export async function createDepositAddress(
 }
 
 /**
- * Creates an address of a profile, without an audit row: the caller's audit row names it. 503 when none is available.
- * @param profile the result of `profileForWrite` in this transaction
- * @param createdAt of the creation that was admitted in this transaction, with this address among its records
+ * Creates a profile's address without an audit row, because the caller's audit row names it. Throws 503 when none is
+ * available.
+ * @param profile the result from `profileForWrite` in this transaction
+ * @param createdAt the time of the creation admitted in this transaction, with this address among its records
  */
 export async function insertDepositAddress<Tables>(
   transaction: Transaction<Tables>,
@@ -108,7 +109,7 @@ export async function insertDepositAddress<Tables>(
   createdAt: string,
   wanted: NewDepositAddress,
 ): Promise<DepositAddressDocument> {
-  // The type of the caller's transaction has the caller's tables; the tables of this module are in the same store.
+  // The caller's transaction type has the caller's tables. This module's tables are in the same store.
   const ours = transaction as unknown as Transaction<DepositInstructionTables>
   const { crypto_network, identity_id, ref_id, conversion_target_asset = NO_CONVERSION, metadata = {} } = wanted
   const id = newId()

@@ -1,5 +1,5 @@
 /**
- * Deposit instructions for fiat: the memo that a payer writes on the transfer, which identifies the profile. A memo belongs
+ * Fiat deposit instructions: the memo that a payer writes on the transfer, which identifies the profile. A memo belongs
  * to one profile, never changes and is never reused. Owns the table `fiat_instructions`.
  */
 import { randomInt } from 'node:crypto'
@@ -27,17 +27,17 @@ interface FiatInstructionTables {
   }
 }
 
-/** Without 0, 1, I, L, O and U: people copy memos by hand, and read them out on the telephone. */
+/** Without 0, 1, I, L, O and U, because people copy memos by hand and read them out on the telephone. */
 export const MEMO_LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 /** 30^12 values: a typing error practically never results in another memo. */
 export const MEMO_LENGTH = 12
-/** Attempts to find a free memo; a collision is practically impossible. */
+/** Attempts to find a free memo. A collision is practically impossible. */
 const ATTEMPTS_MAX = 5
 
 /**
- * Creates instructions for a profile, without an audit row: the caller's audit row names them.
- * @param profile the result of `profileForWrite` in this transaction
- * @param createdAt of the rule that they are created for, in this transaction
+ * Creates a profile's instructions without an audit row, because the caller's audit row names them.
+ * @param profile the result from `profileForWrite` in this transaction
+ * @param createdAt the creation time of their rule, in this transaction
  */
 export async function insertFiatInstructions<Tables>(
   transaction: Transaction<Tables>,
@@ -46,7 +46,7 @@ export async function insertFiatInstructions<Tables>(
   wanted: { readonly network: FiatNetwork; readonly account_type?: FiatAccountType },
   newMemo: () => string = randomMemo,
 ): Promise<FiatInstructions> {
-  // The type of the caller's transaction has the caller's tables; the table of this file is in the same store.
+  // The caller's transaction type has the caller's tables. This file's table is in the same store.
   const ours = transaction as unknown as Transaction<FiatInstructionTables>
   const { network, account_type = null } = wanted
   const owner = { customer_id: profile.customerId, profile_id: profile.id }
@@ -62,7 +62,7 @@ export async function insertFiatInstructions<Tables>(
   assert(false, `one of ${ATTEMPTS_MAX} random memos is free`)
 }
 
-/** The owner of a memo. */
+/** A memo's owner. */
 export interface MemoOwner {
   readonly id: string
   readonly customerId: string
@@ -70,7 +70,7 @@ export interface MemoOwner {
   readonly memoId: string
 }
 
-/** Those of the texts, in normalised form, that are memos, with their owners. */
+/** The memos among the given normalised texts, with their owners. */
 export async function memoOwners<Tables>(
   transaction: Transaction<Tables>,
   memos: readonly string[],

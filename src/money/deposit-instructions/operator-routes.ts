@@ -1,4 +1,4 @@
-/** The operator's calls for address pools and owners of addresses. The operator guard has authenticated the caller. */
+/** The operator's calls for address pools and address owners. The operator guard has authenticated the caller. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { operatorActor } from '../../access/clients/operator-calls.ts'

@@ -1,13 +1,11 @@
-/**
- * The number of free addresses in each pool, so that the operator imports more before requests fail.
- */
+/** Counts each pool's free addresses, so the operator can import more before requests fail. */
 import { CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
 import { Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { POOL_NETWORKS } from './allocation.ts'
 
-/** The count stops here, so that its cost does not grow with the pool. */
+/** The count stops here, so its cost does not grow with the pool. */
 const COUNTED_MAX = 1_000
 
 export function createPoolMetrics(registry: MetricsRegistry, db: Db): void {
@@ -27,7 +25,7 @@ export function createPoolMetrics(registry: MetricsRegistry, db: Db): void {
   })
 }
 
-/** By family; empty while the store is unavailable (which other metrics show) or has no tables yet. */
+/** By family. Empty while the store has no tables yet, or is unavailable, as other metrics report. */
 async function countFree(db: Db): Promise<ReadonlyMap<string, number>> {
   if (!db.available) return new Map()
   const families = POOL_NETWORKS.map((network) => CRYPTO_NETWORKS[network])

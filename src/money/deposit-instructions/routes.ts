@@ -1,7 +1,4 @@
-/**
- * The public operations on deposit addresses: create one, read one, list them. No filter can match an address of another
- * customer.
- */
+/** The public operations on deposit addresses: create, get and list. No filter can match another customer's address. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../../access/clients/guard.ts'
@@ -72,7 +69,7 @@ const NewDepositAddress = Type.Object(
   strict,
 )
 
-/** Declares the routes, with the paths from the table of operations. */
+/** Declares the routes, with the paths from the operations table. */
 export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
   const { db, guard, supply } = options
   app.route<{ Querystring: ListQuery<typeof DEPOSIT_ADDRESS_FILTERS> }>({
@@ -115,7 +112,7 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
   })
 }
 
-/** 400 when no asset that can arrive at the address can be converted into the target asset. */
+/** Throws 400 when no asset that can arrive at the address can be converted into the target asset. */
 function refuseConversionTarget(network: CryptoNetwork, target: string | undefined, conversions: Conversions): void {
   if (target === undefined || target === NO_CONVERSION) return
   const pointer = '/conversion_target_asset'

@@ -1,4 +1,4 @@
-/** The schemas of deposit addresses in the answers of both APIs. */
+/** Response schemas for deposit addresses, for both APIs. */
 import { Type } from 'typebox'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { pageOf } from '../../platform/http/page-query.ts'

@@ -1,4 +1,4 @@
-/** The tables of this module for the query builder; the migration `deposit-addresses` defines them. */
+/** This module's tables for the query builder. The migration `deposit-addresses` defines them. */
 import type { AddressFamily, CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { Generated } from '../../platform/store/sql.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Validates the format, and the checksum where the format has one, of an address, and finds the other texts that name the
+ * Validates an address's format, and its checksum where the format has one. Also finds the other texts that name the
  * same destination. It does not verify that any wallet has the key.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../../../contract/crypto-networks.ts'
@@ -12,7 +12,9 @@ import { isStellarAddress, stellarAccount } from './stellar-address.ts'
 interface Format {
   readonly words: string
   fits(text: string): boolean
-  /** The form in which the service issues the address; undefined for other text. Absent: addresses have one form. */
+  /**
+   * The form in which the service issues the address. Undefined for other text. Absent: addresses have only one form.
+   */
   canonical?(text: string): string | undefined
 }
 
@@ -44,15 +46,15 @@ const FORMATS: Readonly<Record<AddressFamily, Format>> = {
   stellar: { words: 'G… or M…, with its checksum', fits: isStellarAddress, canonical: stellarAccount },
 }
 
-/** The detail of the error for text that is not an address of the network; undefined when it is one. */
+/** The error detail for text that is not an address on the network. Undefined when it is one. */
 export function addressFault(network: CryptoNetwork, address: string): string | undefined {
   const { fits, words } = FORMATS[CRYPTO_NETWORKS[network]]
   return fits(address) ? undefined : `is not an address of ${network} (${words})`
 }
 
 /**
- * The texts under which the store may have the destination `address` of a family: as it was sent, and in the form in which
- * addresses are issued. Empty when it is not an address of the family.
+ * The texts under which the store may have this destination: as it was sent, and in the form in which the service
+ * issues addresses. Empty when it is not an address in the family.
  */
 export function storedForms(family: AddressFamily, address: string): readonly string[] {
   const { fits, canonical = (text) => (fits(text) ? text : undefined) } = FORMATS[family]
@@ -60,7 +62,7 @@ export function storedForms(family: AddressFamily, address: string): readonly st
   return form === undefined ? [] : [...new Set([address, form])]
 }
 
-/** Segwit addresses may be in upper case, as in QR codes; the other formats are case-sensitive. */
+/** Segwit addresses may be in upper case, as in QR codes. The other formats are case-sensitive. */
 function lowerSegwit(chain: 'bitcoin' | 'litecoin', text: string): string | undefined {
   if (!isBitcoinAddress(chain, text)) return undefined
   return /^(bc|ltc)1/i.test(text) ? text.toLowerCase() : text

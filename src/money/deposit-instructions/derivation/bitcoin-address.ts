@@ -1,15 +1,15 @@
 /**
- * Addresses of Bitcoin and of the networks that kept its formats: native segwit for a key where the network has it,
- * else pay to public key hash. Formats: base58check, BIP 173 (bech32), BIP 350 (bech32m).
+ * Addresses for Bitcoin and for the networks that kept its formats: native segwit where the network has it, otherwise
+ * pay to public key hash. Formats: base58check, BIP 173 (bech32), BIP 350 (bech32m).
  */
 import { Address } from '@scure/btc-signer'
 
-/** The version bytes and the human-readable part of one network. */
+/** A network's version bytes and human-readable part. */
 interface Format {
   readonly bech32: string
   readonly pubKeyHash: number
   readonly scriptHash: number
-  /** The version byte of private keys, which are never read. */
+  /** The version byte for private keys, which are never read. */
   readonly wif: number
 }
 
@@ -22,13 +22,13 @@ const FORMATS = {
 
 export type BitcoinFamily = keyof typeof FORMATS
 
-/** The address that pays to a public key with this hash (20 bytes). */
+/** The address that pays to the public key with this hash (20 bytes). */
 export function bitcoinAddress(family: BitcoinFamily, publicKeyHash: Uint8Array): string {
   const format = FORMATS[family]
   return Address(format).encode({ type: format.bech32 === '' ? 'pkh' : 'wpkh', hash: Uint8Array.from(publicKeyHash) })
 }
 
-/** Whether text is an address: a known kind of output with a correct checksum. */
+/** Whether the text is an address: a known output type with a correct checksum. */
 export function isBitcoinAddress(family: BitcoinFamily, text: string): boolean {
   try {
     Address(FORMATS[family]).decode(text)

@@ -1,16 +1,16 @@
 /**
- * CashAddr, the address format of Bitcoin Cash, by its specification (`spec/cashaddr.md` of bitcoincashorg): five bits per
- * letter and a 40-bit BCH checksum over prefix and payload. Pure.
+ * CashAddr, the address format of Bitcoin Cash, by its specification (`spec/cashaddr.md` in bitcoincashorg's
+ * repository): five bits per letter and a 40-bit BCH checksum over prefix and payload. Pure.
  */
 
 const PREFIX = 'bitcoincash'
 const LETTERS = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const CHECKSUM_LETTERS = 8
-/** Bytes of a hash by the size bits of the version byte. */
+/** Hash lengths in bytes, by the version byte's size bits. */
 const HASH_BYTES = [20, 24, 28, 32, 40, 48, 56, 64]
 const GENERATORS = [0x98f2bc8e61n, 0x79b76d99e2n, 0xf33e5fb3c4n, 0xae2eabe2a8n, 0x1e4f43e470n]
 
-/** The type bits: 0 key hash, 1 script hash, 2 and 3 the same for token-aware wallets. */
+/** The type bits: 0 is a key hash, 1 a script hash, 2 and 3 are the same for token-aware wallets. */
 interface CashAddress {
   readonly type: number
   readonly hash: Uint8Array
@@ -26,7 +26,7 @@ export function encodeCashAddress({ type, hash }: CashAddress, prefix = PREFIX):
   return `${prefix}:${[...payload, ...tail].map((value) => LETTERS[value]).join('')}`
 }
 
-/** Reads an address in a single case, with or without its prefix; undefined for any other text. */
+/** Reads an address in a single case, with or without its prefix. Undefined for any other text. */
 function decodeCashAddress(text: string): CashAddress | undefined {
   const lower = text.toLowerCase()
   if (text !== lower && text !== text.toUpperCase()) return undefined
@@ -42,7 +42,7 @@ function decodeCashAddress(text: string): CashAddress | undefined {
 /** 65 bytes in groups of five bits, and the checksum. */
 const LETTERS_MAX = 104 + CHECKSUM_LETTERS
 
-/** Whether text is an address; key hashes have 20 bytes, script hashes 20 or 32. */
+/** Whether the text is an address. Key hashes have 20 bytes, script hashes 20 or 32. */
 export function isCashAddress(text: string): boolean {
   const address = decodeCashAddress(text)
   if (address === undefined || address.type > 3) return false
@@ -51,15 +51,15 @@ export function isCashAddress(text: string): boolean {
 }
 
 /**
- * The address in the form in which addresses are issued: lower case, with the prefix, and not token-aware (token-aware types
- * pay to the same script). Undefined when the text is not an address.
+ * The address in the form in which the service issues addresses: lower case, with the prefix, and not token-aware
+ * (token-aware types pay to the same script). Undefined when the text is not an address.
  */
 export function plainCashAddress(text: string): string | undefined {
   const address = isCashAddress(text) ? decodeCashAddress(text) : undefined
   return address === undefined ? undefined : encodeCashAddress({ ...address, type: address.type % 2 })
 }
 
-/** The low five bits of each letter, and a zero. */
+/** Each letter's low five bits, and a zero. */
 function prefixValues(prefix: string): number[] {
   return [...[...prefix].map((letter) => letter.charCodeAt(0) & 31), 0]
 }
@@ -76,7 +76,7 @@ function polymod(values: readonly number[]): bigint {
   return state ^ 1n
 }
 
-/** Regroups bits into groups of another size; undefined when the remaining bits are not zero padding. */
+/** Regroups bits into groups of another size. Undefined when the remaining bits are not zero padding. */
 function regroup(values: readonly number[], from: number, to: number, isPadded: boolean): number[] | undefined {
   const groups: number[] = []
   let bits = 0

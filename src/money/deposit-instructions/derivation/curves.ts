@@ -1,4 +1,4 @@
-/** The two elliptic curves of address keys; the only file that imports their package. */
+/** The two elliptic curves for address keys. Only this file imports their package. */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 
@@ -7,7 +7,7 @@ export function secp256k1Coordinates(publicKey: Uint8Array): Uint8Array {
   return secp256k1.Point.fromBytes(publicKey).toBytes(false).subarray(1)
 }
 
-/** The public key of a private key (RFC 8032), 32 bytes. */
+/** A private key's public key (RFC 8032), 32 bytes. */
 export function ed25519PublicKey(privateKey: Uint8Array): Uint8Array {
   return ed25519.getPublicKey(privateKey)
 }

@@ -1,6 +1,6 @@
 /**
- * The hashes and text encodings of addresses; the only file that imports their packages. Decoding returns `undefined` for
- * text that is not exactly the encoding of some bytes.
+ * The hashes and text encodings used in addresses. Only this file imports their packages. Decoding returns `undefined`
+ * for text that is not exactly the encoding of some bytes.
  */
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -17,7 +17,7 @@ export function hash160(bytes: Uint8Array): Uint8Array {
   return ripemd160(sha256(bytes))
 }
 
-/** Keccak-256 as Ethereum uses it, with the padding that preceded FIPS 202. */
+/** Keccak-256 as Ethereum uses it, with the padding from before FIPS 202. */
 export function keccak256(bytes: Uint8Array): Uint8Array {
   return keccak_256(bytes)
 }
@@ -32,7 +32,7 @@ export function base58Bytes(text: string): Uint8Array | undefined {
   return decoded(base58, text)
 }
 
-/** The bytes of base58check text without the checksum; undefined when the checksum is wrong. */
+/** The bytes in base58check text, without the checksum. Undefined when the checksum is wrong. */
 export function base58CheckBytes(text: string): Uint8Array | undefined {
   return decoded(base58check, text)
 }
@@ -48,7 +48,7 @@ export function base32Bytes(text: string): Uint8Array | undefined {
   return bytes !== undefined && base32Text(bytes) === text ? bytes : undefined
 }
 
-/** Longer text is rejected without decoding: the time of base58 grows with the square of the length. */
+/** Longer text is rejected without decoding, because base58 decoding takes time proportional to the length squared. */
 const TEXT_CHARACTERS_MAX = 200
 
 function decoded(codec: Codec, text: string): Uint8Array | undefined {
@@ -56,7 +56,7 @@ function decoded(codec: Codec, text: string): Uint8Array | undefined {
   try {
     return codec.decode(text)
   } catch (error) {
-    // The package throws this for text that is not of this encoding.
+    // The package throws this for text outside the encoding.
     if (error instanceof Error) return undefined
     throw error
   }

@@ -1,6 +1,6 @@
 /**
- * Addresses of Ethereum and of the networks that share its accounts: the last 20 bytes of the Keccak-256 of a public
- * key in hexadecimal, with the EIP-55 checksum in the case of the letters.
+ * Addresses for Ethereum and the networks that share its accounts: the last 20 bytes of a public key's Keccak-256 in
+ * hexadecimal, with the EIP-55 checksum in the letters' case.
  */
 import { secp256k1Coordinates } from './curves.ts'
 import { keccak256 } from './encodings.ts'
@@ -13,7 +13,7 @@ export function evmAddress(publicKey: Uint8Array): string {
   return withChecksum(Buffer.from(hash).toString('hex'))
 }
 
-/** An address with letters of one case has no checksum and is valid; mixed case must match the checksum. */
+/** An address with letters in one case has no checksum and is valid. Mixed case must match the checksum. */
 export function isEvmAddress(text: string): boolean {
   const digits = HEXADECIMAL.exec(text)?.[1]
   return digits !== undefined && (hasOneCase(digits) || text === withChecksum(digits.toLowerCase()))
@@ -30,7 +30,7 @@ function withChecksum(digits: string): string {
   return `0x${letters.join('')}`
 }
 
-/** The address with the EIP-55 checksum; undefined when the text is not an address. */
+/** The address with the EIP-55 checksum. Undefined when the text is not an address. */
 export function checksummedEvmAddress(text: string): string | undefined {
   const digits = HEXADECIMAL.exec(text)?.[1]
   if (digits === undefined) return undefined

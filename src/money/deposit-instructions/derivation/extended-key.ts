@@ -1,7 +1,7 @@
 /**
- * Extended keys of BIP 32: validates the extended public key of an account that the operator configures, and derives
- * the public keys below it. Private keys are recognised by their content, not by their prefix. No error quotes the
- * given text.
+ * BIP 32 extended keys: validates the account's extended public key that the operator configures, and derives the
+ * public keys below it. Private keys are also recognised by their content, whatever their prefix. No error quotes the
+ * given text beyond its first four characters.
  */
 import { HDKey } from '@scure/bip32'
 import { base58CheckBytes } from './encodings.ts'
@@ -9,16 +9,17 @@ import { base58CheckBytes } from './encodings.ts'
 /** Families whose addresses can be derived from an extended public key. */
 export type WatchedFamily = 'bitcoin' | 'bitcoin_cash' | 'litecoin' | 'dogecoin' | 'evm'
 
-/** The account level of BIP 44: purpose, coin type, account. */
+/** The account level in BIP 44: purpose, coin type, account. */
 const ACCOUNT_DEPTH = 3
-/** BIP 44: the chain of receiving addresses. */
+/** BIP 44: the chain for receiving addresses. */
 const EXTERNAL_CHAIN = 0
 const SERIALISED_BYTES = 78
-/** The offset of the key; a private key begins with a zero byte, a public key never does. */
+/** The key's offset. A private key begins with a zero byte, a public key never does. */
 const KEY_OFFSET = 45
 
 /**
- * Accepted version bytes of BIP 32 and SLIP-132. Those of address types that the service does not derive are left out.
+ * Accepted version bytes from BIP 32 and SLIP-132. Those for address types that the service does not derive are left
+ * out.
  */
 const VERSIONS = { xpub: 0x0488b21e, zpub: 0x04b24746, Ltub: 0x019da462, dgub: 0x02facafd } as const
 
@@ -37,13 +38,13 @@ const FORMS: Readonly<Record<WatchedFamily, AccountForm>> = {
   evm: { prefixes: ['xpub'], purpose: 44, coinType: 60 },
 }
 
-/** The description of the accepted keys of a family. */
+/** Describes a family's accepted keys. */
 export function extendedKeyWords(family: WatchedFamily): string {
   const { prefixes, purpose, coinType } = FORMS[family]
   return `an extended public key (${prefixes.join(', ')}) of an account, m/${purpose}'/${coinType}'/0'`
 }
 
-/** Why text cannot be used as the key of a family; undefined when it can. */
+/** Why the text cannot be used as the family's key. Undefined when it can. */
 export function extendedKeyFault(family: WatchedFamily, text: string): string | undefined {
   const { prefixes, purpose, coinType } = FORMS[family]
   if (/^[a-z]{1,4}prv/i.test(text)) return PRIVATE
@@ -64,7 +65,7 @@ const PRIVATE =
   'is a private key, which must never be configured: use the extended public key, and treat this private key as compromised'
 
 /**
- * The public keys (compressed, 33 bytes) of the account's addresses, by index. `text` must have passed
+ * The public keys (compressed, 33 bytes) for the account's addresses, by index. `text` must have passed
  * `extendedKeyFault`.
  */
 export function watchedKeys(text: string): (index: number) => Uint8Array {
@@ -73,7 +74,7 @@ export function watchedKeys(text: string): (index: number) => Uint8Array {
   return keysBelow(account)
 }
 
-/** The public keys of an account of a test seed, by index. */
+/** The public keys for an account from a test seed, by index. */
 export function seedKeys(family: WatchedFamily, seed: Uint8Array): (index: number) => Uint8Array {
   const { purpose, coinType } = FORMS[family]
   return keysBelow(HDKey.fromMasterSeed(seed).derive(`m/${purpose}'/${coinType}'/0'`))

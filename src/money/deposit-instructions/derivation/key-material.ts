@@ -1,6 +1,6 @@
 /**
- * Key material: a family's addresses by index, which never change. It comes from an extended public key, with which nothing
- * can be spent, or from a seed, which is for testing only.
+ * Key material: a family's addresses by index, which never change. It comes from an extended public key, which cannot
+ * spend anything, or from a seed, which is for testing only.
  */
 import { type AddressFamily, CRYPTO_NETWORKS } from '../../../contract/crypto-networks.ts'
 import { bitcoinAddress } from './bitcoin-address.ts'
@@ -30,14 +30,14 @@ const ADDRESS_OF_KEY: Readonly<Record<WatchedFamily, (publicKey: Uint8Array) => 
 
 export const WATCHED_FAMILIES = Object.keys(ADDRESS_OF_KEY) as readonly WatchedFamily[]
 
-/** The addresses of an account. The extended public key must have passed `extendedKeyFault`. */
+/** An account's addresses. The extended public key must have passed `extendedKeyFault`. */
 export function watchedMaterial(family: WatchedFamily, extendedKey: string): KeyMaterial {
   return materialOf(family, addressesOf(family, watchedKeys(extendedKey)))
 }
 
 /**
- * Addresses of every family from one seed, which can also spend their deposits: for testing only. The keys of a family are
- * derived when its first address is requested; all of them together would take 0.2 s of every start.
+ * Every family's addresses from one seed, which can also spend their deposits: for testing only. A family's keys are
+ * derived when its first address is requested, because deriving all of them would add 0.2 s to every start.
  */
 export function testMaterials(seed: Uint8Array): readonly KeyMaterial[] {
   return [...new Set(Object.values(CRYPTO_NETWORKS))].map((family) => {

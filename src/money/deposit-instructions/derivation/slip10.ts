@@ -1,4 +1,4 @@
-/** SLIP-0010 for ed25519: derives private keys along a path of hardened steps. Used only with test seeds. */
+/** SLIP-0010 for ed25519: derives private keys along a path with only hardened steps. Used only with test seeds. */
 import { createHmac } from 'node:crypto'
 
 const HARDENED = 0x80000000
