@@ -1,6 +1,7 @@
 /**
- * Finds the owner of a payment: by the deposit address that it arrived at, on any network of the address's family, or by
- * its memo, which is reported as such or found in the bank's text. Read-only.
+ * Finds a payment's owner. A crypto payment is matched by the deposit address, on any network in the address's family.
+ * A bank payment is matched by the memo, either reported as such or found in the bank's text. A text with several known
+ * memos has no owner. Read-only.
  */
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -10,31 +11,31 @@ import { memoOwners } from '../deposit-instructions/fiat-instructions.ts'
 import { memoCandidates, plainMemo } from './memo-text.ts'
 import type { PaymentTerms } from './report.ts'
 
-/** The owner of a deposit. */
+/** A deposit's owner. */
 export interface Owner {
   readonly customerId: string
   readonly profileId: string
   readonly accountId: string | null
-  /** Of the account. */
+  /** The account's identity. */
   readonly identityId: string | null
 }
 
-/** The address or the fiat instructions that a payment arrived at; at most one of the two. */
+/** The address or fiat instructions at which a payment arrived. At most one is set. */
 export interface Arrived {
   readonly address: ReceivingAddress | undefined
   readonly fiatInstructionsId: string | undefined
-  /** Of the fiat instructions, when it was found in the terms of the payment: as reported, or in the bank's text. */
+  /** The instructions' memo, when it was found in the payment's terms: as reported, or in the bank's text. */
   readonly memo?: string
 }
 
-/** Where a deposit arrived that the operator has assigned. */
+/** Neither an address nor a memo, as for a deposit assigned by the operator. */
 export const NOWHERE: Arrived = { address: undefined, fiatInstructionsId: undefined }
 
 export interface Attribution extends Arrived {
   readonly owner: Owner
 }
 
-/** The owner of each payment, in the same order; undefined when it is not known. */
+/** Each payment's owner, in the same order. Undefined when it is not known. */
 export async function attribute<Tables>(
   transaction: Transaction<Tables>,
   payments: readonly PaymentTerms[],
@@ -53,7 +54,7 @@ export async function attribute<Tables>(
   })
 }
 
-/** The owner for each of these profiles, by profile id. */
+/** The owners of these profiles, by profile id. */
 export async function ownersOf<Tables>(
   transaction: Transaction<Tables>,
   profileIds: readonly string[],
@@ -95,7 +96,7 @@ async function findArrived<Tables>(
   })
 }
 
-/** Candidates for the memo in order of preference: the reported one, then all that the bank's text may contain. */
+/** Possible memos in order of preference: the reported one, then all candidates in the bank's text. */
 function possibleMemos({ memoId, remittance }: PaymentTerms): readonly (readonly string[])[] {
   return [
     ...(memoId === null ? [] : [[plainMemo(memoId)]]),

@@ -1,16 +1,17 @@
-/** Compares the references that banks give payments: what is one reference, and what may be one. Pure. */
+/** Compares bank payment references: which are the same, and which may be the same. Pure. */
 
-/** Shorter references differ by one character when they are consecutive numbers. */
+/** Shorter references are often consecutive numbers, which differ by one character. */
 const EDITED_LENGTH_MIN = 6
 
-/** A bank's reference without blanks and in upper case; the store compares references in this form (`known`). */
+/** A bank's reference in upper case and without blanks. The store compares references in this form (`known`). */
 export function plainReference(text: string): string {
   return text.replaceAll(/[ \t\n\r\f]/g, '').replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())
 }
 
 /**
- * Whether two references may be one: equal by letters and digits without leading zeros, or of at least six characters with
- * one added, or a letter in the place of a digit. Two digits that differ are consecutive payments.
+ * Whether two references may be the same. Only letters and digits without leading zeros are compared. They must be
+ * equal, or have at least six characters and differ by one added character, or by a letter in a digit's place.
+ * References that differ in one digit belong to consecutive payments.
  */
 export function areNear(left: string, right: string): boolean {
   const [first, second] = [left, right]

@@ -1,8 +1,8 @@
 /**
- * Corrects a deposit that was reported or assigned wrongly. What it credited is reversed as a whole, and its new terms are
- * credited, in one transaction and under the same id: what the profile no longer has becomes a debt, which the new credit
- * repays first. Orchestrations that have started stay as they are; while a debt is left, the gates stop them. The new credit
- * runs no rule unless that is requested. A deposit that nothing was credited for has its terms changed only.
+ * Corrects a deposit that was reported or assigned wrongly. One transaction reverses the whole credit and credits the
+ * new terms under the same id. Money that the profile no longer has becomes a debt, which the new credit repays first.
+ * Started orchestrations stay as they are, but the gates stop them while a debt is left. The new credit runs no rule
+ * unless the request says so. A deposit without a credit only gets the new terms.
  */
 import type { Static } from 'typebox'
 import { isFiat } from '../../contract/assets.ts'
@@ -29,18 +29,18 @@ import type { Correction, DepositValues } from './tables.ts'
 import { transferIdOf, transferOf } from './transfer-entries.ts'
 import { changeDeposits } from './writes.ts'
 
-/** Corrections of one deposit, at most: every report of its payment is compared with all of them. */
+/** The most corrections for one deposit: every report about its payment is compared with all of them. */
 const CORRECTIONS_MAX = 20
 
-/** The terms that a deposit gets. */
+/** The deposit's new terms. */
 interface Terms {
   readonly asset: string
   readonly amount: MinorUnits
   /** Undefined: it still belongs to no profile. */
   readonly owner: Owner | undefined
-  /** Of the asset. */
+  /** The asset's decimals. */
   readonly decimals: number
-  /** The amount that it had, as decimal text. */
+  /** The previous amount, as decimal text. */
   readonly amountBefore: string
 }
 
@@ -52,7 +52,10 @@ interface Corrected {
   readonly arrived: Arrived
 }
 
-/** Does nothing when the deposit has these terms; 409 when it was returned. */
+/**
+ * Does nothing when the deposit already has these terms and is not reversed. Throws 409 when it was returned, or was
+ * corrected CORRECTIONS_MAX times.
+ */
 export async function correctDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -84,7 +87,7 @@ export async function correctDeposit<Tables>(
   await writeAudit(transaction, { actor, action: 'deposit.correct', subject: id, detail })
 }
 
-/** The corrected terms; 400 and 404 with what is wrong with them. */
+/** The corrected terms. Throws 400 or 404 when they are invalid. */
 async function readTerms<Tables>(
   transaction: Transaction<Tables>,
   { asset: assetBefore, amount: unitsBefore, network, tx_hash, profile_id }: DepositRow,
@@ -120,7 +123,7 @@ async function correctedBy<Tables>(
   { run_rules: runsRules = false, reason }: Static<typeof CorrectBody>,
 ): Promise<Corrected> {
   const [found] = await attribute(transaction, [termsOf(before)])
-  // The rules of an address or memo are those of the profile that it was made for.
+  // The rules for an address or memo belong to the profile for which it was created.
   const arrived = found !== undefined && found.owner.profileId === owner?.profileId ? found : NOWHERE
   const { profile_id, secondary_status, orchestration_id } = before
   const was = {
@@ -154,7 +157,10 @@ async function now<Tables>(transaction: Transaction<Tables>): Promise<string> {
   return (rows[0] as { readonly now: string }).now
 }
 
-/** Nothing is in the ledger: the terms change, with the transfer of the same profile, or a new one of another. */
+/**
+ * Nothing is in the ledger, so only the terms change. The same profile's transfer changes with them, and another
+ * profile gets a new transfer.
+ */
 async function changeUncredited<Tables>(
   transaction: Transaction<Tables>,
   { before, after, owner, arrived }: Corrected,
@@ -174,13 +180,13 @@ async function changeUncredited<Tables>(
   return changed
 }
 
-/** Reverses the credit, unless that was done before, and credits the new terms. */
+/** Reverses the credit, unless it is already reversed, and credits the new terms. */
 async function replaceCredit<Tables>(
   transaction: Transaction<Tables>,
   { before, after: values, owner, arrived }: Corrected,
   settings: DepositSettings,
 ): Promise<DepositValues> {
-  // Ids sort by the time they were made: a list shows the reversal before the new credit.
+  // Ids sort by creation time, so a list shows the reversal before the new credit.
   const reversalId = newId()
   const deposit = { ...values, transfer_id: owner === undefined ? values.transfer_id : newTransferId(before) }
   const [decided] = owner === undefined ? [] : await decideCredits(transaction, [{ deposit, owner, arrived }], settings)
@@ -220,7 +226,7 @@ async function replaceCredit<Tables>(
   return after
 }
 
-/** The id of a transfer of its own; of the first that shows the deposit, the id of the deposit. */
+/** A new transfer id. The first transfer that shows the deposit has the deposit's id. */
 function newTransferId({ profile_id, transfer_id }: DepositRow): string | null {
   return profile_id === null ? transfer_id : newId()
 }

@@ -1,6 +1,6 @@
 /**
- * Decides how deposits are credited, by the rules and gates as this transaction sees them; makes the postings of a credit
- * and the orchestration that it starts, and selects those that this transaction completes. It writes nothing.
+ * Decides how deposits are credited, by the rules and gates as this transaction sees them. It also builds a credit's
+ * postings and orchestration, and selects the orchestrations completed by this transaction. It writes nothing.
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -20,9 +20,9 @@ import type { DepositValues } from './tables.ts'
 import { transferIdOf } from './transfer-entries.ts'
 import { isHeldBack } from './transitions.ts'
 
-/** A deposit of a known profile that is about to be credited with its amount. */
+/** A known profile's deposit whose amount is about to be credited. */
 export interface Creditable {
-  /** Without rules when it `skips_rules`; to `held`, without reading a rule, when it is held back. */
+  /** No rules are read when it `skips_rules`. When it is held back, it goes to `held`, also without rules. */
   readonly deposit: DepositValues
   readonly owner: Owner
   readonly arrived: Arrived
@@ -34,13 +34,13 @@ export interface Creditable {
 export interface Credit extends Creditable {
   readonly disposition: Disposition
   readonly bucket: 'available' | 'in_transit' | 'held'
-  /** The rule that was found for it, also when that rule does not apply. */
+  /** The rule found for it, even when that rule does not apply. */
   readonly ruleId: string | null
   readonly orchestrationId: string | null
   readonly wanted: Wanted | undefined
 }
 
-/** Returns the credit of each deposit, in the same order. The rules that were read stay locked until the transaction ends. */
+/** Returns each deposit's credit, in the same order. The rules read stay locked until the transaction ends. */
 export async function decideCredits<Tables>(
   transaction: Transaction<Tables>,
   deposits: readonly Creditable[],
@@ -89,19 +89,19 @@ export async function decideCredits<Tables>(
   })
 }
 
-/** The credit of a deposit that no orchestration converts. */
+/** The credit for a deposit that no orchestration converts. */
 export function creditedOnly(creditable: Creditable, disposition: Disposition, ruleId: string | null): Credit {
   return { ...creditable, disposition, bucket: 'available', ruleId, orchestrationId: null, wanted: undefined }
 }
 
-/** The columns of a deposit with an owner. */
+/** A deposit's owner columns. */
 export function ownerColumns({ customerId, profileId, accountId }: Owner) {
   return { customer_id: customerId, profile_id: profileId, account_id: accountId }
 }
 
 /**
- * The columns of a credited deposit; without a credit, of one that belongs to no profile. A deposit that waits for a review
- * is HELD, as if the operator had held it.
+ * The columns for a credited deposit, or without a credit for a deposit that belongs to no profile. A deposit waiting
+ * for a review is HELD, as if the operator had held it.
  */
 export function creditColumns(credit: Credit | undefined) {
   return {
@@ -112,17 +112,17 @@ export function creditColumns(credit: Credit | undefined) {
   }
 }
 
-/** @param from the bucket that is debited */
+/** @param from the bucket to debit */
 export function creditPosting({ deposit, owner, bucket }: Credit, from: 'external' | 'unattributed' | 'held'): Posting {
   const { id: groupId, asset, amount, occurred_at: effectiveAt } = deposit
   const { profileId } = owner
   const debit: LedgerAccount = from === 'held' ? { bucket: 'held', profileId } : { bucket: from }
-  // Only money that enters the service has the time of its payment; money that moves inside has the time of the posting.
+  // Only money that enters the service gets the payment's time. Money moved inside the service gets the posting's time.
   const since = from === 'external' ? { effectiveAt } : {}
   return { asset, amount: BigInt(amount), debit, credit: { bucket, profileId }, groupId, ...since }
 }
 
-/** The orchestration that a credit starts; undefined: none. */
+/** The orchestration that a credit starts. Undefined: none. */
 export function orchestrationOf({
   deposit,
   owner,
@@ -162,7 +162,7 @@ async function findMatches<Tables>(
     ...new Set(deposits.flatMap((deposit) => instructionsOf(deposit) ?? [])),
   ])
   const ownOf = (deposit: Creditable) => own.get(instructionsOf(deposit) ?? '')
-  // Rules of the profile are read only for deposits whose address or memo has neither a rule nor a target asset.
+  // A profile's rules are read only for deposits whose address or memo has neither a rule nor a target asset.
   const others = deposits.filter((deposit) => {
     const target = deposit.arrived.address?.conversionTargetAsset ?? NO_CONVERSION
     return target === NO_CONVERSION && ownOf(deposit) === undefined
@@ -195,10 +195,10 @@ async function findMatches<Tables>(
 }
 
 /**
- * The orchestrations that can be completed by the transaction that credits these deposits, under the conditions of
+ * The orchestrations that the transaction crediting these deposits can complete, under the conditions in
  * `money/orchestrations/at-once`.
  *
- * @param settings undefined: none, all are left to a worker
+ * @param settings undefined: none, a worker completes all
  */
 export async function completionsOf<Tables>(
   transaction: Transaction<Tables>,
@@ -209,7 +209,7 @@ export async function completionsOf<Tables>(
   const starts = credits.flatMap((credit) => {
     const start = orchestrationOf(credit)
     if (start === undefined || !('profile' in start.destination)) return []
-    // The gates were read for the network that the deposit arrived on; its address may be of another one of the family.
+    // The gates were read for the deposit's network, but its address may be for another network in the family.
     const isOpen = networksOf(start.source, start.destination).every((network) => network === credit.deposit.network)
     return isOpen ? [{ ...start, profile: start.destination.profile.profile_id }] : []
   })

@@ -1,4 +1,7 @@
-/** Finds and locks the deposits of reported payments, by the source's name for the payment or by the payment's identity. */
+/**
+ * Finds and locks the deposits for reported payments, by the source's name for the payment or by the payment's
+ * identity.
+ */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -9,7 +12,7 @@ import type { DepositsTable, DepositTables } from './tables.ts'
 
 export type DepositRow = DepositsTable
 
-/** `plainReference` of a stored reference, as the index `deposits_bank_reference` has it. */
+/** A stored reference's `plainReference`, as in the index `deposits_bank_reference`. */
 const PLAIN_REFERENCE = sql`upper(translate(deposits.bank_reference, E' \\t\\n\\r\\f', '') collate "C")`
 
 export interface Known {
@@ -18,14 +21,14 @@ export interface Known {
   readonly isTorn: boolean
 }
 
-/** The deposit of each report, in the same order, locked until the transaction ends; undefined when there is none yet. */
+/** Each report's deposit, in the same order, locked until the transaction ends. Undefined when there is none yet. */
 export async function lockKnown<Tables>(
   transaction: Transaction<Tables>,
   reports: readonly Report[],
 ): Promise<readonly (Known | undefined)[]> {
-  // The identity of a credited payment never changes, so it may be read before the rows are locked: one that changed meanwhile
-  // is a conflict. Each limit 1 changes no result; without it the planner scans all deposits while its statistics count only
-  // a few.
+  // A credited payment's identity never changes, so it may be read before the rows are locked. If it changed in
+  // between, the report conflicts. No `limit 1` changes the result: without it the planner scans all deposits as long
+  // as its statistics count only a few.
   const { rows } = await sql<{ readonly sighted_id: string | null; readonly payment_id: string | null }>`
     select sighted.deposit_id as sighted_id, coalesce(mined.id, banked.id) as payment_id
     from ${unnested(reports, [

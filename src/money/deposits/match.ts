@@ -1,7 +1,7 @@
 /**
- * Selects the conversion of a deposit: the rule of its address or memo, else the target asset of its address, else the
- * oldest active rule of its profile; and checks that the deposit can be converted. The candidates are read by the caller
- * in the transaction that credits the deposit.
+ * Selects a deposit's conversion: the rule for its address or memo, else its address's target asset, else its profile's
+ * oldest active rule. Also checks that the deposit can be converted. The caller reads the candidates in the transaction
+ * that credits the deposit.
  */
 import { type Conversions, isConvertible } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
@@ -19,7 +19,7 @@ export interface Arrival {
   readonly network: string
 }
 
-/** The deposit address that a deposit arrived at. */
+/** The deposit address at which a deposit arrived. */
 export interface ArrivalAddress {
   readonly id: string
   readonly address: string
@@ -28,18 +28,18 @@ export interface ArrivalAddress {
 }
 
 export interface Candidates {
-  /** The rule that the address or the memo was created for, in any status. */
+  /** The rule for which the address or the memo was created, in any status. */
   readonly own: CandidateRule | undefined
   readonly address: ArrivalAddress | undefined
   /** The oldest ACTIVE rule whose source is the profile and this asset. */
   readonly ofProfile: CandidateRule | undefined
-  /** Whether a rule of the profile and this asset is PENDING or DELETED. */
+  /** Whether a rule for the profile and this asset is PENDING or DELETED. */
   readonly hasInactiveOfProfile: boolean
 }
 
 export interface MatchSettings {
   readonly conversions: Conversions
-  /** The setting `orchestrations.minimums`; undefined: the asset has none. */
+  /** The setting `orchestrations.minimums`. Undefined: the asset has none. */
   minimumOf(asset: string): MinorUnits | undefined
   /** The setting `review_above.deposits`. */
   readonly reviewAbove: ReviewLimits
@@ -47,7 +47,7 @@ export interface MatchSettings {
 
 /** The orchestration to start with a deposit. */
 export interface Wanted {
-  /** Null: the target asset of the address, not a rule. */
+  /** Null: the address's target asset applies, not a rule. */
   readonly ruleId: string | null
   readonly identityId: string | null
   readonly destinationAsset: string
@@ -80,7 +80,8 @@ function findWanted({ profileId, asset, network }: Arrival, candidates: Candidat
     return disposition === undefined ? matched(own) : { kind: 'credited', disposition, ruleId: own.id }
   }
   if (address !== undefined && address.conversionTargetAsset !== NO_CONVERSION) {
-    // A deposit of the target asset needs no conversion, and the target asset takes precedence over rules of the profile.
+    // A deposit in the target asset needs no conversion, and the target asset takes precedence over the profile's
+    // rules.
     if (address.conversionTargetAsset === asset) return { kind: 'credited', disposition: 'NO_RULE', ruleId: null }
     const source = { crypto: { address_id: address.id, address: address.address, network: address.network } }
     const destination = { profile: { profile_id: profileId } }
@@ -95,7 +96,7 @@ function matched({ id, identityId, destinationAsset, source, destination }: Cand
   return { kind: 'matched', wanted: { ruleId: id, identityId, destinationAsset, source, destination } }
 }
 
-/** Why the rule of an address or memo does not apply to this deposit; undefined when it applies. */
+/** Why the rule for an address or memo does not apply to this deposit. Undefined when it applies. */
 function mismatchOf({ status, source, sourceAsset }: CandidateRule, asset: string, network: string) {
   if (status !== 'ACTIVE') return 'RULE_NOT_ACTIVE'
   const wanted = 'crypto' in source ? source.crypto.network : 'fiat' in source ? source.fiat.network : network

@@ -1,5 +1,5 @@
 /**
- * Finds possible memos in the free text of a bank transfer. Banks change case, break lines and add blanks and punctuation,
+ * Finds possible memos in a bank transfer's free text. Banks change case, break lines and add blanks and punctuation,
  * so only letters and digits are compared. The caller looks up which candidates are memos.
  */
 import { MEMO_LENGTH, MEMO_LETTERS } from '../deposit-instructions/fiat-instructions.ts'
@@ -11,7 +11,7 @@ export function plainMemo(text: string): string {
   return text.toUpperCase().replaceAll(/[^0-9A-Z]/g, '')
 }
 
-/** All parts of the text that have the length and the letters of a memo, each once. */
+/** All parts of the text that have a memo's length and letters, each once. */
 export function memoCandidates(text: string): readonly string[] {
   const plain = plainMemo(text)
   const candidates = new Set<string>()

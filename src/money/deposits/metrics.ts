@@ -1,6 +1,6 @@
 /**
- * Metrics of deposits: reported results, conflicts, the age of the oldest pending one, the numbers of unattributed ones and
- * of those that wait for a review.
+ * Deposit metrics: reported results, conflicts, the oldest pending deposit's age, and the number of unattributed
+ * deposits and of deposits waiting for a review.
  */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
@@ -12,7 +12,7 @@ export interface DepositMetrics {
   readonly conflicts: Counter
 }
 
-/** Counting stops here, which bounds the cost of a scrape. */
+/** Counting stops here, so a scrape's cost is limited. */
 const COUNTED_MAX = 10_000
 
 export function createDepositMetrics(registry: MetricsRegistry, db: Db): DepositMetrics {
@@ -67,7 +67,7 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   return { deposits, conflicts }
 }
 
-/** Undefined while the store is unavailable (which other metrics report) or has no tables yet. */
+/** Undefined while the store has no tables yet, or is unavailable, as other metrics report. */
 async function readValue(db: Db, query: RawBuilder<number>): Promise<number | undefined> {
   if (!db.available) return undefined
   try {

@@ -1,4 +1,4 @@
-/** The JSON form of a new deposit, for the answer to its first report; equal to the text that the store would return. */
+/** A new deposit's JSON form, for the answer to its first report. It equals the text that the store would return. */
 import type { Asset } from '../../contract/assets.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { DepositDocument } from './store.ts'
@@ -6,7 +6,7 @@ import type { DepositValues } from './tables.ts'
 
 /**
  * @param assets must contain the deposit's asset
- * @param createdAt the time of creation, by the store's clock
+ * @param createdAt the creation time, by the store's clock
  */
 export function newDepositDocument(
   deposit: DepositValues,

@@ -1,7 +1,7 @@
 /**
- * The operator's actions on one deposit: hold, release, reject, reverse and assign. Each is a step of `transitions` on the
- * locked row, with its postings, the customer's transfer and one audit row in the caller's transaction. An action whose
- * state the deposit already has changes nothing.
+ * The operator's actions on one deposit: hold, release, reject, reverse and assign. Each runs on the locked row in the
+ * caller's transaction, with its postings, the customer's transfer and one audit row. All except assign are steps in
+ * `transitions`. An action whose result the deposit already has changes nothing.
  */
 import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -33,7 +33,10 @@ import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entri
 import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
 import { changeDeposits } from './writes.ts'
 
-/** Holds the money: a credited deposit's at once, while it is still available; a pending one's when it is credited. */
+/**
+ * Holds the money. A credited deposit is held at once, while its money is still available. A pending one is held when
+ * it is credited.
+ */
 export async function holdDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -48,7 +51,7 @@ export async function holdDeposit<Tables>(
   if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
 }
 
-/** Gives held money to its profile. The rules of a deposit that was held before it was credited run now. */
+/** Gives held money to its profile. If the deposit was held before it was credited, its rules run now. */
 export async function releaseDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -64,7 +67,7 @@ export async function releaseDeposit<Tables>(
     await audit(transaction, actor, 'deposit.release', id, { status: deposit.status })
     return
   }
-  // Rules run once: a deposit that was held after it was credited keeps its disposition.
+  // Rules run once: a deposit held after it was credited keeps its disposition.
   const isFirst = deposit.disposition === 'HELD' || deposit.disposition === 'REVIEW'
   const released = { ...deposit, secondary_status: null, skips_rules: deposit.skips_rules || !isFirst }
   const creditable = { ...(await creditableOf(transaction, released, owner)), isReviewed: true } as const
@@ -77,7 +80,7 @@ export async function releaseDeposit<Tables>(
   await start(transaction, credit, settings, () => Promise.resolve())
 }
 
-/** Rejects a held deposit: from then on it can only be returned or reversed. */
+/** Rejects a held deposit. From then on it can only be returned or reversed. */
 export async function rejectDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -92,8 +95,8 @@ export async function rejectDeposit<Tables>(
 }
 
 /**
- * Reverses a deposit that its bank has taken back, which the customer sees as a debit. The profile owes what it no longer has
- * available. An orchestration that has not converted the deposit fails.
+ * Reverses a deposit that its bank has taken back. The customer sees the reversal as a debit. The profile owes the part
+ * that it no longer has available. An orchestration that has not converted the deposit yet fails.
  */
 export async function reverseDeposit<Tables>(
   transaction: Transaction<Tables>,
@@ -115,7 +118,7 @@ export async function reverseDeposit<Tables>(
   await insertTransfers(transaction, [reversalTransfer(deposit, owner, await creationTime(transaction, owner))])
 }
 
-/** Assigns an unattributed deposit to a profile; rules run only with `runsRules`. */
+/** Assigns an unattributed deposit to a profile. Rules run only with `runsRules`. */
 export async function assignDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -153,7 +156,7 @@ export async function assignDeposit<Tables>(
   )
 }
 
-/** The owner by a profile's id; 404 when there is none. */
+/** The owner by profile id. Throws 404 when there is no such profile. */
 export async function requiredOwner<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<Owner> {
   const owner = (await ownersOf(transaction, [profileId])).get(profileId)
   if (owner !== undefined) return owner
@@ -166,7 +169,7 @@ export async function lockDeposit<Tables>(transaction: Transaction<Tables>, id: 
   return (await lockDeposits(transaction, [id])).get(id) ?? noDeposit()
 }
 
-/** The next secondary status; undefined when the deposit already has it; 409 when the action is not possible. */
+/** The next secondary status. Undefined when the deposit already has it. Throws 409 when the action is not possible. */
 export function stepOf(
   action: DepositAction,
   deposit: DepositRow,
@@ -177,8 +180,8 @@ export function stepOf(
 }
 
 /**
- * Moves the money of a credited deposit out of `available` of its profile; 409 when it is no longer available, or when the
- * deposit has no profile.
+ * Moves a credited deposit's money out of its profile's `available`. Throws 409 when it is no longer available, when an
+ * orchestration has it, or when the deposit has no profile.
  */
 export async function takeFromAvailable<Tables>(
   transaction: Transaction<Tables>,
@@ -246,7 +249,7 @@ async function creditableOf<Tables>(
   return { deposit, owner, arrived }
 }
 
-/** @param show writes the customer's transfer, before the orchestration; receives the creation time of both */
+/** @param show writes the customer's transfer before the orchestration, and receives the creation time of both */
 async function start<Tables>(
   transaction: Transaction<Tables>,
   credit: Credit,
@@ -259,7 +262,7 @@ async function start<Tables>(
   await startOrchestrations(transaction, started === undefined ? [] : [{ ...started, createdAt }], settings.start)
 }
 
-/** A debit of the whole amount, in the group of the deposit. What the profile no longer has, it owes. */
+/** A debit for the whole amount, in the deposit's group. The profile owes the part that it no longer has. */
 export function reversalTransfer(deposit: DepositRow, owner: Owner, createdAt: string): NewTransfer {
   const entry = transferOf({ ...deposit, secondary_status: null, disposition: null }, owner, {}, createdAt)
   return { ...entry, id: newId(), direction: 'DEBIT' }
@@ -269,7 +272,7 @@ async function creationTime<Tables>(transaction: Transaction<Tables>, { customer
   return (await nextCreationTimes(transaction, [customerId])).get(customerId) as string
 }
 
-/** 409 while an orchestration that has not failed has the money of the deposit. */
+/** Throws 409 while an orchestration that has not failed has the deposit's money. */
 async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
   if (deposit.orchestration_id === null) return
   const { rows } = await sql<{ readonly status: string }>`
@@ -279,9 +282,10 @@ async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, depo
 }
 
 /**
- * What takes a credited deposit back: out of `unattributed`, `held` or `available`, and the rest as owed by the profile.
+ * The postings that take a credited deposit back: out of `unattributed`, `held` or `available`. The profile owes the
+ * rest.
  *
- * @param balances with that of its profile and asset
+ * @param balances including the balance for its profile and asset
  */
 export function reversalOf(
   { id: groupId, profile_id: profileId, asset, amount: text, secondary_status }: DepositRow,

@@ -1,6 +1,6 @@
 /**
- * The operator's calls for deposits: reports from custody and banks, lists, one deposit with its trace, and the actions on
- * it. The operator guard runs before them.
+ * The operator's calls for deposits: reports from custody and banks, lists, single deposits with their traces, and
+ * actions. The operator guard runs before them.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
@@ -53,7 +53,7 @@ export interface DepositOperatorRoutesOptions {
 
 /** One report, or up to 100. */
 const DepositBodies = Type.Union([DepositReport, DepositReports])
-/** The id of no record. */
+/** No record has this id. */
 const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
 interface ById {
@@ -63,7 +63,7 @@ interface ById {
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerDepositOperatorRoutes(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
   const { db } = options
-  // The reports of a batch are validated by the handler, because each one is accepted or rejected on its own.
+  // The handler validates a batch's reports, because each one is accepted or rejected separately.
   app.post(
     '/deposits',
     {
@@ -85,7 +85,7 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
   registerActions(app, options)
 }
 
-/** The operator's actions on one deposit; each returns the deposit after the action. */
+/** The operator's actions on one deposit. Each returns the deposit after the action. */
 function registerActions(app: FastifyInstance, { db, settings }: DepositOperatorRoutesOptions): void {
   const act = async (
     request: FastifyRequest,
@@ -148,7 +148,7 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
   )
 }
 
-/** Text that is not an id becomes the id of no profile, so that the answer is 404. */
+/** Text that is not an id becomes an id without a profile, so the answer is 404. */
 function profileIdOf(text: string): string {
   return isUuid(text) ? text.toLowerCase() : NIL_ID
 }
@@ -174,7 +174,10 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
   return { failed, results: all.map((result) => resultDocument(result, request)) }
 }
 
-/** A batch that the store did not take at all is answered 503 as one report is: the source sends it again. */
+/**
+ * If the store took no report in the batch, the answer is 503, as for a single report, and the source sends the batch
+ * again.
+ */
 function refuseUnstored([first, ...others]: readonly ReportResult[]): void {
   if (first === undefined || !isUnavailable(first) || !others.every(isUnavailable)) return
   throw first.error
@@ -184,7 +187,7 @@ function isUnavailable(result: ReportResult): result is { readonly error: StoreU
   return 'error' in result && result.error instanceof StoreUnavailable
 }
 
-/** The valid report; 400 with one fault for each field that has no meaning. */
+/** The valid report. Throws 400 with one fault per invalid field. */
 function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
   const read = readReport(body as DepositReportBody, settings().conversions.assets, operatorActor(request))
   if (!isReport(read)) throw invalidRequest(read)
@@ -192,7 +195,7 @@ function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOp
   return read
 }
 
-/** 403 for a machine whose token is bound to other sources or assets. */
+/** Throws 403 for a machine whose token is bound to other sources or assets. */
 function refuseUnbound(request: FastifyRequest, { source, asset }: Report): void {
   const { sources, assets } = operatorOf(request).token ?? {}
   if (sources && !sources.includes(source)) throw new Problem('outside_binding', `the token is not bound to ${source}`)
@@ -216,13 +219,13 @@ function refuseInvalid(request: FastifyRequest, schema: TSchema, value: unknown)
   throw invalidRequest(validationErrors(errors, 'body'))
 }
 
-/** The answer to a single report: its deposit; throws its problem. */
+/** The answer to a single report: its deposit. Throws the report's problem. */
 function documentOf(result: ReportResult): object {
   if ('deposit' in result) return result.deposit
   throw 'problem' in result ? result.problem : result.error
 }
 
-/** The answer to a report of a batch: its deposit or its problem. */
+/** The answer to one report in a batch: its deposit or its problem. */
 function resultDocument(result: ReportResult, { id }: FastifyRequest): object {
   if ('deposit' in result) return result
   const problem = 'problem' in result ? result.problem : problemOfError(result.error)

@@ -1,7 +1,7 @@
 /**
- * Records reports of different payments in one transaction: deposits and sightings, postings, transfers, orchestrations
- * and audit rows. A payment is credited once, however many sources report it: its deposit is locked, or created under a
- * unique index, and only its transition to COMPLETED posts anything.
+ * Records reports about different payments in one transaction: deposits and sightings, postings, transfers,
+ * orchestrations and audit rows. A payment is credited once, however many sources report it: its deposit is locked, or
+ * created under a unique index, and only its transition to COMPLETED posts anything.
  */
 import { newId } from '../../platform/base/ids.ts'
 import { writeAudits } from '../../platform/store/audit.ts'
@@ -46,14 +46,14 @@ export interface DepositSettings extends MatchSettings {
   readonly start: StartSettings
 }
 
-/** The result of one report. */
+/** One report's result. */
 export type Outcome =
   | {
       readonly kind: 'created' | 'changed' | 'known'
       readonly depositId: string
       /** Whether its orchestration was completed in the same transaction. */
       readonly isCompleted: boolean
-      /** Of a deposit that was created. */
+      /** Set when the deposit was created. */
       readonly deposit?: DepositDocument
       /** It is held, because it may be the payment of this deposit. */
       readonly resembles?: string
@@ -61,16 +61,16 @@ export type Outcome =
   | { readonly kind: 'ambiguous'; readonly depositId: string }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
 
-/** A report, and its deposit before and after it. */
+/** A report, with its deposit before and after it. */
 interface Step {
   readonly report: Report
-  /** Undefined: the report is the first of its payment. */
+  /** Undefined: this is the payment's first report. */
   readonly before: DepositRow | undefined
   readonly after: DepositValues
   readonly effect: 'create' | ReportEffect
-  /** The members that conflict with the known payment; empty without a conflict. */
+  /** The members that conflict with the known payment. Empty without a conflict. */
   readonly fields: readonly string[]
-  /** The terms that no report has completed are replaced by those of this one, which completes the deposit. */
+  /** The deposit was not completed yet, and this report completes it with other terms, which replace the known ones. */
   readonly isReplacing: boolean
 }
 
@@ -90,10 +90,10 @@ const ACTIONS = {
 } as const
 
 /**
- * Returns one outcome for each report, in the same order.
+ * Returns one outcome per report, in the same order.
  *
- * @param reports of different payments and with different names
- * @param convert how orchestrations are completed at once; undefined: they are left to a worker
+ * @param reports about different payments and with different names
+ * @param convert how orchestrations are completed at once. Undefined: they are left to a worker
  */
 export async function recordReports<Tables>(
   transaction: Transaction<Tables>,
@@ -166,7 +166,7 @@ function refusalOf(outcome: Outcome, report: Report): readonly RefusedReport[] {
   return kind === 'conflict' ? [{ report, depositId, problem: 'deposit_conflict', fields: outcome.fields }] : []
 }
 
-/** @param present the report, with the present terms of its deposit when it has those of a revision */
+/** @param present the report, with its deposit's present terms when the report has a revision's terms */
 function stepOf(report: Report, known: Known | undefined, present: Report): Step {
   if (known === undefined) {
     const after = newDepositOf(report)
@@ -183,20 +183,23 @@ function stepOf(report: Report, known: Known | undefined, present: Report): Step
   return { report, before, after, effect, fields: effect === 'conflict' ? ['status'] : [], isReplacing }
 }
 
-/** Whether a report that completes the deposit has other terms, and no person has corrected those that it has. */
+/**
+ * Whether a report that completes the deposit has different terms for the same kind of payment, while no person has
+ * corrected the known terms.
+ */
 function isReplaceable(before: DepositRow, report: Report): boolean {
   const isSameKind = (before.tx_hash === null) === (report.txHash === null)
   return isSameKind && before.corrections.length === 0 && differingFields(termsOf(before), report).length > 0
 }
 
-/** Whether it makes a bank payment count that did not count before. */
+/** Whether a bank payment counts from now on, or counts with other terms. */
 function isArrivingByBank({ report, before, effect, isReplacing }: Step): boolean {
   if (report.txHash !== null || report.source === SANDBOX_SOURCE || report.status === 'FAILED' || effect === 'conflict')
     return false
   return before === undefined || before.status === 'FAILED' || isReplacing
 }
 
-/** The step with its deposit on hold, when it resembles another one. */
+/** Holds the step's deposit when it resembles another one. */
 function heldStep(step: Step, similar: Similar | undefined): Step {
   if (similar === undefined || step.after.secondary_status !== null) return step
   const reason = `may be the payment of deposit ${similar.depositId}, whose bank reference is nearly equal`
@@ -233,14 +236,14 @@ async function movesOf<Tables>(
   })
 }
 
-/** The step with the owner of its deposit, and the address or memo that it arrived at. */
+/** The step with its deposit's owner, and with the address or memo at which it arrived. */
 function placedStep(step: Step, owners: ReadonlyMap<string, Owner>, attribution: Attribution | undefined) {
   const { before, after, effect } = step
   const isKept = after.profile_id !== null
   const owner = isKept ? owners.get(after.profile_id as string) : attribution?.owner
   const arrived = isKept ? arrivedOf(after, attribution) : (attribution ?? NOWHERE)
   if (effect !== 'create' && effect !== 'complete') return { ...step, owner, arrived }
-  // The transfer with the id of the deposit stays that of the profile that saw it first.
+  // The transfer with the deposit's id stays with the profile that saw it first.
   const isMoved = typeof before?.profile_id === 'string' && before.profile_id !== owner?.profileId
   const placed = {
     ...after,
@@ -252,7 +255,7 @@ function placedStep(step: Step, owners: ReadonlyMap<string, Owner>, attribution:
   return { ...step, owner, arrived, after: placed }
 }
 
-/** The address or memo that a deposit with an owner arrived at; neither when the operator assigned it. */
+/** The address or memo at which a deposit with an owner arrived. Neither is set when the operator assigned it. */
 function arrivedOf(deposit: DepositValues, attribution: Arrived = NOWHERE): Arrived {
   const { address } = attribution
   return {
@@ -275,7 +278,7 @@ function mostConfirmations(before: DepositRow | undefined, { confirmations }: Re
   return Math.max(known, confirmations)
 }
 
-/** The credit of a deposit that belongs to no profile. */
+/** The credit for a deposit that belongs to no profile. */
 export function unattributedPosting({ id: groupId, asset, amount, occurred_at: effectiveAt }: DepositValues): Posting {
   const [debit, credit] = [{ bucket: 'external' }, { bucket: 'unattributed' }] as const
   return { asset, amount: BigInt(amount), debit, credit, groupId, effectiveAt }
@@ -315,7 +318,10 @@ function transferOfMove({ after, arrived, owner }: Move & { readonly owner: Owne
   return transferOf(shown, owner, arrived.address?.metadata ?? {}, createdAt)
 }
 
-/** The change of the transfer that the deposit had before; one that is another profile's now failed for its owner. */
+/**
+ * The change to the deposit's previous transfer. When the deposit now belongs to another profile, that transfer becomes
+ * FAILED.
+ */
 function transferChangeOf(move: Move): readonly TransferChange[] {
   const { before, after, isReplacing } = move
   if (before === undefined || before.profile_id === null || !isChanged(move)) return []

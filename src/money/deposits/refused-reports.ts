@@ -1,7 +1,7 @@
 /**
- * Reports that were refused, because they differ from the known payment or may be another one, in the audit trail of the
- * deposit that they collided with. Reporters repeat what they see, so the same refusal is recorded once, and a deposit has the
- * first REFUSALS_MAX: later ones are in the log alone.
+ * Records refused reports in the audit trail of the deposit with which they collided. A report is refused when it
+ * differs from the known payment, or when it may be another payment. Reporters repeat themselves, so the same refusal
+ * is recorded once. Each deposit records its first REFUSALS_MAX refusals. Later ones are only in the log.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -17,11 +17,11 @@ export interface RefusedReport {
   readonly fields: readonly string[]
 }
 
-/** Of one deposit: two sources that disagree need a few, and a trace must also show what happened afterwards. */
+/** Per deposit. Two sources that disagree need a few, and a trace must also show later events. */
 const REFUSALS_MAX = 20
 const ACTION = 'deposit.refuse_report'
 
-/** @param decimalsOf of an asset, which every report has */
+/** @param decimalsOf an asset's decimals. Every report has a configured asset */
 export async function recordRefusals<Tables>(
   transaction: Transaction<Tables>,
   refused: readonly RefusedReport[],

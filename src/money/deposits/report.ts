@@ -1,6 +1,6 @@
 /**
- * Parses reports of deposits into the terms of a payment, each in one canonical form, or into the list of faults; and
- * compares the terms of two reports of one payment.
+ * Parses deposit reports into payment terms in canonical form, or into a list of faults. Also compares the terms of two
+ * reports about one payment.
  */
 import { type Asset, isFiat } from '../../contract/assets.ts'
 import { CRYPTO_NETWORKS, networkNamed } from '../../contract/crypto-networks.ts'
@@ -15,7 +15,7 @@ import type { DepositReportBody } from './schemas.ts'
 import type { DepositStatus } from './transitions.ts'
 import { normalTxHash, txHashRule } from './tx-hash.ts'
 
-/** The terms of a payment; members of the other kind of network are null. */
+/** A payment's terms. Members for the other kind of network are null. */
 export interface PaymentTerms {
   readonly asset: string
   readonly amount: MinorUnits
@@ -39,13 +39,13 @@ export interface Report extends PaymentTerms {
   readonly confirmations: number | null
   /** RFC 3339, whole milliseconds. */
   readonly occurredAt: string
-  /** Who reported it, as the audit trail names it. */
+  /** The reporter's name in the audit trail. */
   readonly reportedBy: string
   /** Why a sandbox deposit is HELD from the beginning. */
   readonly holdReason?: string
 }
 
-/** The source of invented payments, each of which is another one. */
+/** The source of invented payments. No two of them are the same payment. */
 export const SANDBOX_SOURCE = 'sandbox'
 
 const NO_CRYPTO = { address: null, txHash: null, txIndex: null } as const
@@ -84,13 +84,13 @@ export function isReport(read: Report | Faults): read is Report {
   return !Array.isArray(read)
 }
 
-/** The identity of the payment across all sources; undefined when only the source's own name identifies it. */
+/** The payment's identity across all sources. Undefined when only the source's own name identifies it. */
 export function paymentKey({ network, txHash, txIndex, bankReference }: PaymentTerms): string | undefined {
   if (txHash !== null) return JSON.stringify([network, txHash, txIndex])
   return bankReference === null ? undefined : JSON.stringify([network, plainReference(bankReference)])
 }
 
-/** Names of the members in which a report contradicts the known terms of its payment. */
+/** Names of the members in which a report contradicts the payment's known terms. */
 export function differingFields(known: PaymentTerms, report: PaymentTerms): readonly string[] {
   const fields: string[] = []
   if (known.asset !== report.asset) fields.push('asset')
@@ -100,7 +100,7 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
   if (known.address !== report.address) fields.push('crypto.address')
   if (known.txHash !== report.txHash) fields.push('crypto.tx_hash')
   if (known.txIndex !== report.txIndex) fields.push('crypto.tx_index')
-  // Sources may leave out details of a fiat payment; only members that both have can contradict each other.
+  // Sources may leave out a fiat payment's details, so only members present in both can contradict each other.
   const areDifferent = (left: string | null, right: string | null) => left !== null && right !== null && left !== right
   if (areDifferent(known.memoId && plainMemo(known.memoId), report.memoId && plainMemo(report.memoId))) {
     fields.push('fiat.memo_id')
@@ -118,7 +118,7 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
 
 type Way = Omit<PaymentTerms, 'asset' | 'amount'>
 
-/** The members of the crypto or fiat network; undefined when the body does not have exactly one of the two. */
+/** The members for the crypto or fiat network. Undefined when the body does not have exactly one of the two. */
 function readWay({ crypto, fiat }: DepositReportBody, asset: Asset | undefined, faults: FieldError[]): Way | undefined {
   if ((crypto === undefined) === (fiat === undefined)) {
     faults.push({ pointer: '', detail: 'must have exactly one of crypto, fiat' })
@@ -148,7 +148,7 @@ function readCrypto(
   if (asset !== undefined && !asset.networks.includes(network)) {
     faults.push({ pointer: '/crypto/network', detail: `does not carry ${asset.symbol}` })
   }
-  // The last form is the one in which addresses are issued.
+  // The last form is the one in which the service issues addresses.
   const form = storedForms(CRYPTO_NETWORKS[network], address).at(-1)
   const addressDetail = form === undefined ? addressFault(network, address) : undefined
   if (addressDetail !== undefined) faults.push({ pointer: '/crypto/address', detail: addressDetail })

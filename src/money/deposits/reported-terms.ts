@@ -1,14 +1,14 @@
-/** The columns that a report gives its deposit: those of a new one, and those whose terms it replaces. */
+/** The deposit columns from a report: for a new deposit, and for one whose terms the report replaces. */
 import { newId } from '../../platform/base/ids.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { DepositRow } from './known.ts'
 import type { Report } from './report.ts'
 import type { DepositValues } from './tables.ts'
 
-/** The decimals of a configured asset. */
+/** A configured asset's decimals. */
 export type DecimalsOf = (asset: string) => number | undefined
 
-/** A deposit that a report creates, before anything is known of its owner. */
+/** A deposit created by a report, before its owner is known. */
 export function newDepositOf(report: Report): DepositValues {
   return {
     id: newId(),
@@ -33,7 +33,10 @@ export function newDepositOf(report: Report): DepositValues {
   }
 }
 
-/** The deposit with the terms of a report. An owner by address or memo is looked up again; one that a person chose is kept. */
+/**
+ * The deposit with a report's terms. An owner found by address or memo is looked up again. An owner chosen by a person
+ * is kept.
+ */
 export function replacedBy(before: DepositRow, report: Report): DepositValues {
   const { memo_id, remittance, bank_reference, sender, ...terms } = termColumns(report)
   const replaced = {
@@ -66,7 +69,7 @@ function termColumns(report: Report) {
   }
 }
 
-/** The terms that a report has replaced, as they were. */
+/** The terms before a report replaced them. */
 export function replacedTerms(before: DepositRow, after: DepositValues, decimalsOf: DecimalsOf) {
   const names = ['asset', 'amount', 'network', 'address', 'tx_hash', 'tx_index', 'memo_id', 'bank_reference'] as const
   const different = names.filter((name) => before[name] !== null && before[name] !== after[name])

@@ -1,9 +1,9 @@
 /**
- * Group commit of reports: those that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being committed,
- * share a transaction, because all deposits of a customer lock the row of its clock. Conversions that wait for nothing are
- * made in the same transaction. Each report has its own result. When a group fails, its reports are recorded one by one
- * and all conversions are left to the worker, so one report that cannot be stored or converted does not stop the others.
- * The number of waiting reports is bounded.
+ * Group commit for reports. Reports that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being
+ * committed, share a transaction, because all deposits for one customer lock its clock's row. Conversions that need no
+ * wait are made in the same transaction. Each report has its own result. When a group fails, its reports are recorded
+ * one by one and all conversions are left to the worker, so a report that cannot be stored or converted does not stop
+ * the others. The number of waiting reports is limited.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -20,25 +20,26 @@ import type { DepositTables } from './tables.ts'
 import { wavesOf } from './waves.ts'
 import { repeatLostRaces } from './writes.ts'
 
-/** The result of one report. */
+/** One report's result. */
 export type ReportResult =
   | { readonly status: 'created' | 'changed' | 'known'; readonly deposit: DepositDocument }
   | { readonly problem: Problem }
-  /** It may or may not be stored: the source reports it again. */
+  /** It may or may not be stored. The source reports it again. */
   | { readonly error: unknown }
 
-/** How long the first report of a group waits for others. */
+/** How long a group's first report waits for others. */
 const GROUP_MILLISECONDS_MAX = 5
 /**
- * The number of groups that are committed concurrently, so that some are prepared while others wait for the disk; and the
- * number of reports in a group. Groups with deposits of one profile lock its balance in turn; the larger a group, the less
- * each report waits for that. The embedded store has one connection, which a group of 20 occupies for about 25 ms.
+ * `groupsMax` groups are committed concurrently, so some are prepared while others wait for the disk. A group has up to
+ * `reportsMax` reports. Groups with deposits for the same profile lock its balance one after the other, and in larger
+ * groups each report waits less for that lock. The embedded store has one connection, and a group of 20 occupies it for
+ * about 25 ms.
  */
 const GROUPS = {
   postgres: { groupsMax: 4, reportsMax: 150 },
   embedded: { groupsMax: 2, reportsMax: 20 },
 } as const
-/** Waiting reports, at most; more are rejected with 503. */
+/** The most waiting reports. Above it reports are rejected with 503. */
 const WAITING_MAX = 5_000
 
 export interface DepositReporterOptions {
@@ -48,7 +49,7 @@ export interface DepositReporterOptions {
   readonly metrics: MetricsRegistry
   /** The current settings. */
   readonly settings: () => DepositSettings
-  /** Completes orchestrations together with the deposits that start them; absent: a worker completes all. */
+  /** Completes orchestrations together with the deposits that start them. Absent: a worker completes all. */
   readonly converter?: Converter
 }
 
@@ -69,7 +70,7 @@ export class DepositReporter {
     this.#metrics = createDepositMetrics(options.metrics, options.db)
   }
 
-  /** Records reports, and resolves with their results in the same order; 503 when too many wait. */
+  /** Records reports, and resolves with their results in the same order. Throws 503 when too many are waiting. */
   async report(reports: readonly Report[]): Promise<readonly ReportResult[]> {
     if (this.#waiting.length + reports.length > WAITING_MAX) {
       throw new Problem('unavailable', 'too many reports wait to be stored', { headers: { 'retry-after': '1' } })
@@ -122,7 +123,7 @@ export class DepositReporter {
       return await this.#recordOnce(reports, converter)
     } catch (error) {
       const { log } = this.#options
-      // A corrupt page concerns the reports that read it.
+      // A corrupt page affects only the reports that read it.
       if (error instanceof StoreUnavailable && !(error instanceof StoreCorrupt)) return reports.map(() => ({ error }))
       const [{ source, externalId: external_id } = {}, other] = reports
       if (other === undefined && converter === undefined) {
@@ -136,7 +137,7 @@ export class DepositReporter {
     return results
   }
 
-  /** Throws when the reports cannot be stored; then none of them is. */
+  /** Throws when the reports cannot be stored. None of them is stored then. */
   async #recordOnce(reports: readonly Report[], converter: Converter | undefined): Promise<readonly ReportResult[]> {
     const { db, settings } = this.#options
     const outcomes = await repeatLostRaces(() =>

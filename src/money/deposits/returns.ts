@@ -1,6 +1,6 @@
 /**
- * Returns of deposits: each is a delivery to the destination in the operator's request, never by default to the sender.
- * When the delivery fails, the deposit has its previous state again.
+ * Deposit returns. Each is a delivery to the destination in the operator's request, never by default to the sender.
+ * When the delivery fails, the deposit gets its previous state back.
  */
 import type { Static } from 'typebox'
 import { type Asset, isFiat } from '../../contract/assets.ts'
@@ -24,7 +24,7 @@ import type { DepositsTable } from './tables.ts'
 import { shownSecondaryStatus, transferIdOf } from './transfer-entries.ts'
 import { isHeldBack } from './transitions.ts'
 
-/** Returns the money of a deposit, from `held` or from `available` of its profile. */
+/** Returns a deposit's money, from its profile's `held` or `available`. */
 export async function returnDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -69,10 +69,10 @@ export async function returnDeposit<Tables>(
   await createDeliveries(transaction, [{ id: deliveryId, ...of, ...sent }])
 }
 
-/** Applies the results of deliveries that return deposits. */
+/** Applies results to the deposits whose money the deliveries return. */
 export const depositReturns: DeliveryOwner = {
   async settled(transaction, delivery) {
-    // A payment that had been reported as failed was made after all; a deposit that was reversed meanwhile stays REVERSED.
+    // A payment reported as failed was made after all. A deposit reversed in the meantime stays REVERSED.
     const isHeld = delivery.late && (await setReturned(transaction, delivery))
     return { bucket: isHeld ? 'held' : 'available', fee: 0n }
   },
@@ -81,7 +81,7 @@ export const depositReturns: DeliveryOwner = {
     return 0n
   },
   async waits() {
-    // A deposit does not show its wait; the delivery does.
+    // The delivery shows the wait, not the deposit.
   },
 }
 
@@ -127,7 +127,7 @@ function depositOf({ owner }: Delivery): string {
   return 'depositId' in owner ? owner.depositId : ''
 }
 
-/** The destination of the delivery; 400 with its faults. */
+/** The delivery's destination. Throws 400 with its faults. */
 function destinationOf({ crypto, fiat }: Static<typeof ReturnBody>, asset: Asset | undefined): DeliveryDestination {
   if ((crypto === undefined) === (fiat === undefined)) {
     throw invalidRequest([{ pointer: '', detail: 'must have exactly one of crypto, fiat' }])
@@ -153,7 +153,7 @@ function destinationOf({ crypto, fiat }: Static<typeof ReturnBody>, asset: Asset
   return { crypto: { address, network } }
 }
 
-/** Rejects an address of the service, where the payment would arrive as a deposit. */
+/** Rejects the service's own addresses, where the payment would arrive as a deposit. */
 async function refuseOwnAddress<Tables>(
   transaction: Transaction<Tables>,
   { network, address }: Extract<DeliveryDestination, { crypto: object }>['crypto'],

@@ -1,6 +1,6 @@
 /**
- * The revisions of a deposit: its terms before each correction, and the present ones. A report with the terms of any of them
- * is about the known payment and contradicts nothing. Read-only.
+ * A deposit's revisions: its terms before each correction, and the present ones. A report with any revision's terms is
+ * about the known payment and contradicts nothing. Read-only.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { formatAmount } from '../ledger/amounts.ts'
@@ -13,8 +13,8 @@ import type { DecimalsOf } from './reported-terms.ts'
 const PLACES: readonly string[] = ['crypto.address', 'fiat.memo_id']
 
 /**
- * The reports, in the same order, each with the present terms of its deposit when it has those of a revision: asset and
- * amount, with the place that was reported first or another one of the revision's profile.
+ * The reports in the same order. A report with a revision's terms gets its deposit's present terms instead: the asset,
+ * the amount and, if it names another place belonging to the revision's profile, the place.
  */
 export async function asPresentTerms<Tables>(
   transaction: Transaction<Tables>,
@@ -45,13 +45,13 @@ interface Revised {
   readonly report: Report
   /** It names another place than the deposit. */
   readonly isElsewhere: boolean
-  /** Of the revisions with its asset and amount. */
+  /** The profiles in the revisions with its asset and amount. */
   readonly profiles: readonly (string | null | undefined)[]
   /** The terms that replace its own. */
   readonly present: Partial<Report>
 }
 
-/** What a report has in common with the revisions of its deposit; undefined when there is nothing to decide. */
+/** The revisions that match a report, by asset and amount. Undefined when there is nothing to decide. */
 function revisionOf(deposit: DepositRow, report: Report, decimalsOf: DecimalsOf): Revised | undefined {
   const { corrections, asset, amount, profile_id: profileId } = deposit
   const terms = termsOf(deposit)
@@ -69,7 +69,7 @@ function revisionOf(deposit: DepositRow, report: Report, decimalsOf: DecimalsOf)
   return { report, isElsewhere, profiles, present: { asset, amount: BigInt(amount), ...place } }
 }
 
-/** Whether a person decided about its terms, or to whom it belongs. */
+/** Whether a person decided the deposit's terms or its profile. */
 function isDecided(deposit: DepositRow): boolean {
   const { corrections, profile_id, deposit_address_id, fiat_instructions_id } = deposit
   return corrections.length > 0 || (profile_id !== null && deposit_address_id === null && fiat_instructions_id === null)

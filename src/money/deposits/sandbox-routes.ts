@@ -1,4 +1,4 @@
-/** The customer's operation that creates a sandbox deposit; registered only with the setting `rest.sandbox`. */
+/** The customer's operation for creating a sandbox deposit. It is registered only with the setting `rest.sandbox`. */
 import type { FastifyInstance } from 'fastify'
 import { callerOf, type Guard } from '../../access/clients/guard.ts'
 import { isUuid } from '../../platform/base/ids.ts'
@@ -18,7 +18,7 @@ export interface SandboxRoutesOptions {
   settings(): DepositSettings
 }
 
-/** Declares the route, with the path from the table of operations. */
+/** Declares the route, with the path from the operations table. */
 export function registerSandboxRoutes(app: FastifyInstance, { db, guard, settings }: SandboxRoutesOptions): void {
   app.route<{ Params: { profile_id: string }; Body: SandboxDepositBody }>({
     ...guard('createSandboxDeposit'),

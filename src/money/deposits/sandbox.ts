@@ -1,6 +1,6 @@
 /**
- * Sandbox deposits, with the setting `rest.sandbox`: invented payments, recorded in the same way as reported ones. A customer's
- * `ref_id` names one payment, so that a repeated request creates nothing.
+ * Sandbox deposits, with the setting `rest.sandbox`: invented payments, recorded like reported ones. A customer's
+ * `ref_id` names one payment, so a repeated request creates nothing.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { isFiat } from '../../contract/assets.ts'
@@ -20,14 +20,14 @@ import type { SandboxDepositBody } from './schemas.ts'
 import type { DepositTables } from './tables.ts'
 import { repeatLostRaces } from './writes.ts'
 
-/** Amounts that force a result of the deposit; those for results of deliveries are in `money/deliveries/sandbox-executor`. */
+/** Amounts that force a deposit's result. Those for delivery results are in `money/deliveries/sandbox-executor`. */
 const MAGIC_AMOUNTS = { held: '11.01', failed: '11.02', belowMinimum: '11.03' } as const
 
 /** The actor in the audit trail: a sandbox deposit is recorded as if the operator had reported it. */
 const ACTOR = 'operator'
 
 /**
- * Creates a deposit for a profile of this customer, and returns its id.
+ * Creates a deposit for this customer's profile, and returns its id.
  *
  * @throws {Problem} 409 with the existing deposit for a `ref_id` that was used before
  */
@@ -53,7 +53,7 @@ export async function makeSandboxDeposit(
   }
 }
 
-/** Ends the transaction, so that the repeated report changes nothing of the existing deposit. */
+/** Rolls the transaction back, so the repeated report does not change the existing deposit. */
 class RefIdTaken extends Error {
   readonly depositId: string
 
@@ -87,7 +87,7 @@ async function record(
   return depositId
 }
 
-/** What a customer's `ref_id` gives as external id and as hash of the payment: the same each time. */
+/** The external id and payment hash derived from a customer's `ref_id`: the same each time. */
 function keyOf(customerId: string, refId: string): Buffer {
   return createHash('sha256').update(`${customerId}\n${refId}`).digest()
 }
@@ -137,7 +137,7 @@ async function reportOf(
 
 type Faults = readonly [FieldError, ...FieldError[]]
 
-/** Faults of the report, with pointers to the members of the request. */
+/** The report's faults, with pointers to the request's members. */
 function inBody(faults: Faults): Faults {
   const place = (fault: FieldError): FieldError => {
     if (!('pointer' in fault)) return fault
@@ -194,7 +194,7 @@ async function paymentTo(
   return { network, address: found.address, tx_hash: hashFor(network, key), tx_index: 0 }
 }
 
-/** 64 hexadecimal digits as a hash in the form of the network; base58 has no 0. */
+/** 64 hexadecimal digits as a hash in the network's form. Base58 has no 0. */
 function hashFor(network: CryptoNetwork, digits: string): string {
   return CRYPTO_NETWORKS[network] === 'solana' ? digits.replaceAll('0', 'z') : digits
 }

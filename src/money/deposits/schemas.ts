@@ -1,4 +1,6 @@
-/** The schemas of requests about deposits. Assets, amounts and addresses, which a schema cannot check, `report` checks. */
+/**
+ * Request and response schemas for deposits. `report` checks assets, amounts and addresses, because a schema cannot.
+ */
 import { type Static, Type } from 'typebox'
 import { FIAT_NETWORKS } from '../../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES, REQUESTED_NETWORK_NAMES } from '../../contract/crypto-networks.ts'
@@ -8,9 +10,9 @@ import { DISPOSITIONS, type Disposition } from './dispositions.ts'
 import { TRACE_KINDS } from './trace-text.ts'
 import { DEPOSIT_SECONDARY_STATUSES, DEPOSIT_STATUSES } from './transitions.ts'
 
-/** Reports in one request, and in one group commit, at most. */
+/** The most reports in one request. */
 const REPORTS_MAX = 100
-/** The largest value of an integer column. */
+/** The largest value in an integer column. */
 const INTEGER_MAX = 2_147_483_647
 
 const strict = { additionalProperties: false }
@@ -71,7 +73,7 @@ export const SandboxDeposit = Type.Object(
 
 export type SandboxDepositBody = Static<typeof SandboxDeposit>
 
-/** Each entry is validated on its own, so an invalid one does not prevent the others from being recorded. */
+/** Each entry is validated separately, so an invalid one does not prevent the others from being recorded. */
 export const DepositReports = Type.Object(
   { deposits: Type.Array(Type.Unknown(), { minItems: 1, maxItems: REPORTS_MAX }) },
   strict,
@@ -227,7 +229,7 @@ const ReportResult = Type.Object({
   ),
 })
 
-/** Of one report its deposit; of several their results, in their order. */
+/** A single report's deposit, or a batch's results in the same order. */
 export const ReportAnswer = Type.Union([
   Deposit,
   Type.Object({

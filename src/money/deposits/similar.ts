@@ -1,7 +1,8 @@
 /**
- * Finds bank payments that may be a known one under another name: one amount on one network within a week, and references
- * that are nearly equal, or a reference that one of two sources leaves out. Payments to different profiles are different.
- * Reports of one amount wait for each other, so that of two that arrive together the second sees the first.
+ * Finds bank payments that may be a known payment under another name. They have the same network, asset and amount, and
+ * less than a week between them. Their references are nearly equal, or one source leaves the reference out. Payments to
+ * different profiles are different. Reports with the same amount wait for each other, so if two arrive together the
+ * second sees the first.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { lockNames } from '../../platform/store/lock-order.ts'
@@ -11,7 +12,7 @@ import { attribute } from './attribution.ts'
 import { areNear } from './bank-reference.ts'
 import type { Report } from './report.ts'
 
-/** `near`: it is held for a person. `ambiguous`: it is one payment or two, and is not recorded. */
+/** `near`: it is held for a person. `ambiguous`: it may be the same payment or another one, so it is not recorded. */
 export interface Similar {
   readonly kind: 'near' | 'ambiguous'
   readonly depositId: string
@@ -26,15 +27,18 @@ export interface Arriving {
 interface Candidate {
   readonly id: string
   readonly bank_reference: string | null
-  /** The source of the report has a name of its own for it; false where both have a reference, which decides then. */
+  /**
+   * The report's source has its own name for this payment. False where both have a reference, because the references
+   * decide then.
+   */
   readonly is_named: boolean
 }
 
-/** Days between two payments that are different whatever their references. */
+/** Payments more days apart are different, whatever their references. */
 const DAYS_MAX = 7
-/** Payments that are compared with one report, the newest. */
+/** The most payments compared with one report, the newest first. */
 const CANDIDATES_MAX = 1_000
-/** The similar payment of each report, which are all of bank payments; reports without one are absent. */
+/** Each report's similar payment. All reports are about bank payments. Reports without a similar payment are absent. */
 export async function findSimilar<Tables>(
   transaction: Transaction<Tables>,
   arriving: readonly Arriving[],
@@ -69,7 +73,7 @@ function amountKey({ network, asset, amount }: Report): string {
   return `${network} ${asset} ${amount}`
 }
 
-/** Those of other profiles, most where many payments have one amount, are left out by the store. */
+/** The store leaves out other profiles' payments, which are the most where many payments have the same amount. */
 async function candidatesOf<Tables>(
   transaction: Transaction<Tables>,
   arriving: readonly Arriving[],

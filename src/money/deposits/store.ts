@@ -1,4 +1,4 @@
-/** Reads deposits for the operator: by id, and in lists. Read-only. */
+/** Reads deposits for the operator, by id and in lists. Read-only. */
 import { isUuid } from '../../platform/base/ids.ts'
 import type { PageParameters } from '../../platform/http/page-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -20,7 +20,7 @@ import type { Disposition } from './dispositions.ts'
 import type { Correction, DepositTables } from './tables.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
 
-/** A deposit as the operator API shows it. */
+/** A deposit in the operator API. */
 export interface DepositDocument {
   readonly id: string
   readonly customer_id?: string
@@ -82,7 +82,7 @@ export async function readDeposits<Tables>(
   return new Map(rows.map(({ id, text }) => [id, JSON.parse(text) as DepositDocument]))
 }
 
-/** One deposit; 404 when there is none with this id. */
+/** A deposit by id. Throws 404 when there is none. */
 export async function readDeposit<Tables>(tables: Kysely<Tables>, id: string): Promise<DepositDocument> {
   return (await readDeposits(tables, [id])).get(id) ?? noDeposit()
 }
@@ -91,7 +91,7 @@ export function noDeposit(): never {
   throw new Problem('not_found', 'there is no deposit with this id')
 }
 
-/** Deposits of all customers, and unattributed ones, in pages. */
+/** All customers' deposits, and unattributed ones, in pages. */
 export async function listDeposits(db: Db, filters: DepositFilters, paging: PageParameters): Promise<TextPage> {
   const { unattributed, customer_id, ...columns } = filters
   const tables = db.tables<DepositTables>()
@@ -139,7 +139,7 @@ const disposition = sql<string>`case when record.disposition is not null then ${
   ['code', plainText('disposition')],
 ])} end`
 
-/** The JSON text of a deposit in the operator API. */
+/** A deposit's JSON text in the operator API. */
 const DEPOSIT_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],

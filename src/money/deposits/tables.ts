@@ -1,4 +1,4 @@
-/** The table `deposits`, as the query builder sees it; the migration `deposits` defines it. */
+/** The table `deposits` for the query builder. The migration `deposits` defines it. */
 import type { Disposition } from './dispositions.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
 
@@ -34,11 +34,11 @@ export interface DepositsTable {
   updated_at: string
   completed_at: string | null
   corrections: readonly Correction[]
-  /** The customer's transfer with these terms; null: the one with the id of the deposit. */
+  /** The customer's transfer with these terms. Null: the transfer with the deposit's id. */
   transfer_id: string | null
 }
 
-/** What was wrong, and why it was corrected. */
+/** The wrong terms, and the reason for the correction. */
 export interface Correction {
   readonly at: string
   readonly before: {

@@ -1,6 +1,6 @@
-/** The history of a deposit as sentences for a support person who knows neither the tables nor the code. */
+/** A deposit's history as sentences for support staff who know neither the tables nor the code. */
 
-/** One event of the history. */
+/** One event in the history. */
 export interface TraceEntry {
   /** RFC 3339. */
   readonly at: string
@@ -9,7 +9,7 @@ export interface TraceEntry {
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** Kinds of events, in the order in which events of the same millisecond are shown. */
+/** Event kinds, in the order for events in the same millisecond. */
 export const TRACE_KINDS = [
   'sighting',
   'audit',
@@ -218,7 +218,7 @@ export function attemptEntry(attempt: TracedAttempt): TraceEntry {
   return { at: started_at, kind: 'attempt', text, detail: { ...attempt } }
 }
 
-/** The entry with names in place of ids, in quotes because customers choose some of them; the detail keeps the ids. */
+/** The entry with names in place of ids, in quotes because customers choose some names. The detail keeps the ids. */
 export function withNames(entry: TraceEntry, names: ReadonlyMap<string, string>): TraceEntry {
   const text = entry.text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
     const name = names.get(id)

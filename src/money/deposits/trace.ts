@@ -1,6 +1,6 @@
 /**
- * Reads the history of one deposit in order of time: its reports, the actions on it and their actors, its postings, and
- * the orchestrations and deliveries that it started. Read-only.
+ * Reads a deposit's history in time order: its reports, the actions on it and their actors, its postings, and the
+ * orchestrations and deliveries that it started. Read-only.
  */
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -30,15 +30,18 @@ import {
 
 export interface DepositTrace {
   readonly deposit: DepositDocument
-  /** Of its customer, profile and rule, where these have one. */
+  /** Names for its customer, profile and rule, where they have one. */
   readonly names: { readonly customer?: string; readonly profile?: string; readonly rule?: string }
   readonly entries: readonly TraceEntry[]
 }
 
-/** Rows of one kind, at most: a deposit has a handful; a delivery that is rejected for a day has some hundred attempts. */
+/**
+ * The most rows per kind. A deposit has only a few, but a delivery without a result for a day may have hundreds of
+ * attempts.
+ */
 const ROWS_MAX = 1_000
 
-/** The trace, read in one transaction; throws 404 when there is no deposit with this id. */
+/** The trace, read in one transaction. Throws 404 when there is no deposit with this id. */
 export async function traceDeposit(db: Db, id: string): Promise<DepositTrace> {
   return await db.transaction<DepositTables, DepositTrace>(async (transaction) => {
     const deposit = await readDeposit<DepositTables>(transaction, id)
@@ -81,10 +84,10 @@ export async function traceDeposit(db: Db, id: string): Promise<DepositTrace> {
   })
 }
 
-/** Members of rows that are amounts, each with the member that has its asset. */
+/** The amounts in a row, each with the member for its asset. */
 const AMOUNTS = { amount: 'asset', source_amount: 'source_asset', destination_amount: 'destination_asset' } as const
 
-/** The row with its amounts as decimal text; the store has them in minor units. */
+/** The row with its amounts as decimal text. The store has them in minor units. */
 function amountsOf<Row extends object>(row: Row, decimals: ReadonlyMap<string, number>): Row {
   const members = { ...row } as Record<string, unknown>
   for (const [name, assetName] of Object.entries(AMOUNTS)) {
@@ -101,7 +104,7 @@ function named(member: string, name: string | undefined) {
 
 type Trx = Transaction<DepositTables>
 
-/** Names by id; what has no name is missing. */
+/** Names by id. Records without a name are missing. */
 async function readNames(transaction: Trx, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const wanted = [...new Set(ids)]
   const { rows } = await sql<{ id: string; name: string }>`
@@ -120,7 +123,7 @@ async function readSightings(transaction: Trx, depositId: string): Promise<reado
   return rows
 }
 
-/** The orchestration of the deposit, and its retries. */
+/** The deposit's orchestration, and its retries. */
 async function readOrchestrations(transaction: Trx, depositId: string): Promise<readonly TracedOrchestration[]> {
   const { rows } = await sql<TracedOrchestration>`
     with recursive of_deposit as (

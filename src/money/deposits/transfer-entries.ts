@@ -1,16 +1,18 @@
-/** The transfer that a deposit is in its customer's lists and statements. */
+/** The transfer that shows a deposit in its customer's lists and statements. */
 import type { TransferSecondaryStatus, TransferType } from '../transfers/model.ts'
 import type { NewTransfer } from '../transfers/store.ts'
 import type { Owner } from './attribution.ts'
 import type { DepositValues } from './tables.ts'
 import type { DepositSecondaryStatus } from './transitions.ts'
 
-/** The first transfer of a deposit has its id. A correction, or a report that changes the owner, adds another one. */
+/**
+ * A deposit's first transfer has the deposit's id. A correction, or a report that changes the owner, adds another one.
+ */
 export function transferIdOf({ id, transfer_id }: Pick<DepositValues, 'id' | 'transfer_id'>): string {
   return transfer_id ?? id
 }
 
-/** @param createdAt from `nextCreationTimes` of the customer */
+/** @param createdAt from the customer's `nextCreationTimes` */
 export function transferOf(
   deposit: DepositValues,
   { customerId, profileId, accountId }: Pick<Owner, 'customerId' | 'profileId' | 'accountId'>,
@@ -43,7 +45,7 @@ export function transferOf(
   }
 }
 
-/** A correction gave it to another profile than that of its address or memo, which may be another customer's. */
+/** A correction gave it to a profile without its address or memo, which may be another customer's. */
 function isElsewhere({ corrections, deposit_address_id, fiat_instructions_id }: DepositValues): boolean {
   return corrections.length > 0 && deposit_address_id === null && fiat_instructions_id === null
 }

@@ -1,9 +1,18 @@
 /**
- * The state machine of a deposit: the tables below contain every transition, by reports and by the operator.
+ * A deposit's state machine. The tables below contain the transitions by reports and by the operator's actions. The
+ * secondary status also changes when a deposit is recorded or credited (`record`, `credit`), corrected (`correct`), or
+ * returned and its payment fails or is made late (`returns`).
  *
- * PENDING: seen, not final, not in the ledger. COMPLETED: credited; final. FAILED: dropped or replaced before it was
- * credited. The secondary status is the operator's: HELD: the profile cannot use the money. REJECTED: held until it is
- * returned or reversed. REVERSED: taken back by the bank. RETURNED: sent back by the service.
+ * - PENDING: seen, not final, not in the ledger.
+ * - COMPLETED: credited and final.
+ * - FAILED: dropped or replaced before it was credited.
+ *
+ * The secondary status is the operator's:
+ *
+ * - HELD: the profile cannot use the money.
+ * - REJECTED: held until it is returned or reversed.
+ * - REVERSED: taken back by the bank.
+ * - RETURNED: sent back by the service.
  */
 
 export const DEPOSIT_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const
@@ -14,7 +23,7 @@ export const DEPOSIT_SECONDARY_STATUSES = ['HELD', 'REJECTED', 'REVERSED', 'RETU
 
 export type DepositSecondaryStatus = (typeof DEPOSIT_SECONDARY_STATUSES)[number]
 
-/** The effect of a report on a known deposit. */
+/** A report's effect on a known deposit. */
 export type ReportEffect = 'unchanged' | 'complete' | 'fail' | 'reopen' | 'conflict'
 
 /**
@@ -42,7 +51,7 @@ export interface DepositState {
 
 type StateName = DepositStatus | `${DepositStatus}/${DepositSecondaryStatus}`
 
-/** The next secondary status by action and state; `null` clears it. */
+/** The next secondary status by action and state. `null` clears it. */
 const STEPS: Readonly<Record<DepositAction, Partial<Readonly<Record<StateName, DepositSecondaryStatus | null>>>>> = {
   hold: { PENDING: 'HELD', COMPLETED: 'HELD' },
   release: { 'PENDING/HELD': null, 'COMPLETED/HELD': null },
@@ -51,7 +60,7 @@ const STEPS: Readonly<Record<DepositAction, Partial<Readonly<Record<StateName, D
   return: { COMPLETED: 'RETURNED', 'COMPLETED/HELD': 'RETURNED', 'COMPLETED/REJECTED': 'RETURNED' },
 }
 
-/** The states that an action leads to: in these, repeating it changes nothing. */
+/** The states after each action. In these states, repeating the action changes nothing. */
 const REACHED: Readonly<Record<DepositAction, readonly StateName[]>> = {
   hold: ['PENDING/HELD', 'COMPLETED/HELD', 'FAILED/HELD'],
   release: ['PENDING', 'COMPLETED'],
@@ -72,12 +81,12 @@ export function actionEffect(action: DepositAction, { status, secondary }: Depos
   return { kind: REACHED[action].includes(name) ? 'unchanged' : 'impossible' }
 }
 
-/** Whether money that is credited to a profile in this state goes to `held`. */
+/** Whether money credited to a profile in this state goes to `held`. */
 export function isHeldBack(secondary: DepositSecondaryStatus | null): boolean {
   return secondary === 'HELD' || secondary === 'REJECTED'
 }
 
-/** The state in one word, as `meta.current` of a 409 names it. */
+/** The state in one word, as in `meta.current` of a 409. */
 export function stateName({ status, secondary }: DepositState): string {
   return secondary ?? status
 }

@@ -1,7 +1,7 @@
 /**
- * Writes deposits and sightings, many per statement. Unique indexes ensure that a payment is one deposit: a statement that
- * collides with a row of a concurrent transaction throws `LostRace` or the store's error of a unique violation, and the
- * caller repeats its transaction, which then finds that row.
+ * Writes deposits and sightings, many per statement. Unique indexes ensure that a payment has one deposit. When a
+ * statement collides with a concurrent transaction's row, it throws `LostRace` or the store's unique violation. The
+ * caller then repeats its transaction, which finds that row.
  */
 import { StatementFailed, type Transaction } from '../../platform/store/db.ts'
 import { holding } from '../../platform/store/lock-order.ts'
@@ -10,12 +10,14 @@ import { type Column, inserting, namesOf, unnested } from '../../platform/store/
 import type { Report } from './report.ts'
 import type { DepositValues } from './tables.ts'
 
-/** A concurrent transaction stored the same payment after this one looked for it; this transaction must be rolled back. */
+/**
+ * A concurrent transaction stored the same payment after this one looked for it. This transaction must be rolled back.
+ */
 export class LostRace extends Error {
   override name = 'LostRace'
 }
 
-/** Attempts to record payments that lose races; the next attempt sees the row that won. */
+/** Attempts to record payments that lose races. The next attempt sees the row that won. */
 const ATTEMPTS_MAX = 5
 
 const UNIQUE_VIOLATION = '23505'
@@ -33,13 +35,13 @@ export async function repeatLostRaces<Result>(record: () => Promise<Result>): Pr
   }
 }
 
-/** A report, and its deposit with what the report changes. */
+/** A report, and its deposit after the report. */
 export interface Reported {
   readonly report: Report
   readonly after: DepositValues
 }
 
-/** Every column but the times that the store sets. */
+/** Every column except the times that the store sets. */
 const TYPES: Readonly<Record<keyof DepositValues, string>> = {
   id: 'uuid',
   customer_id: 'uuid',
@@ -82,9 +84,9 @@ const COLUMNS = NAMES.map((name): Column<Pick<Reported, 'after'>> => {
 const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
 
 /**
- * Stores new deposits with their first sightings; returns the time of their creation.
+ * Stores new deposits with their first sightings, and returns their creation time.
  *
- * A key that exists is an error of the store: rows that might be passed over are written in two steps each.
+ * An existing key is a store error. `on conflict` is not used, because with it each row is written in two steps.
  */
 export async function insertDeposits<Tables>(
   transaction: Transaction<Tables>,
@@ -116,7 +118,10 @@ export async function insertDeposits<Tables>(
   return rows[0]?.now
 }
 
-/** Counts reports of known, locked deposits; inserts the sighting when the source reports the deposit for the first time. */
+/**
+ * Counts reports about known, locked deposits. Inserts the sighting when the source reports the deposit for the first
+ * time.
+ */
 export async function recordSightings<Tables>(
   transaction: Transaction<Tables>,
   sightings: readonly Reported[],
@@ -144,7 +149,7 @@ export async function recordSightings<Tables>(
   if (rows.length < sightings.length) throw new LostRace('the name of a report was stored for another payment')
 }
 
-/** Writes all columns of locked deposits. */
+/** Writes all columns for locked deposits. */
 export async function changeDeposits<Tables>(
   transaction: Transaction<Tables>,
   changes: readonly DepositValues[],
