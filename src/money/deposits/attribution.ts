@@ -1,7 +1,7 @@
 /**
  * Finds a payment's owner. A crypto payment is matched by the deposit address, on any network in the address's family.
  * A bank payment is matched by the memo, either reported as such or found in the bank's text. A text with several known
- * memos has no owner. Read-only.
+ * memos gives no owner. Read-only.
  */
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { Transaction } from '../../platform/store/db.ts'

@@ -1,6 +1,6 @@
 /**
  * Corrects a deposit that was reported or assigned wrongly. One transaction reverses the whole credit and credits the
- * new terms under the same id. Money that the profile no longer has becomes a debt, which the new credit repays first.
+ * new terms under the same id. Money the profile no longer has becomes a debt, and the new credit repays it first.
  * Started orchestrations stay as they are, but the gates stop them while a debt is left. The new credit runs no rule
  * unless the request says so. A deposit without a credit only gets the new terms.
  */
@@ -226,7 +226,7 @@ async function replaceCredit<Tables>(
   return after
 }
 
-/** A new transfer id. The first transfer that shows the deposit has the deposit's id. */
+/** A new transfer id. A deposit's first transfer has the deposit's id. */
 function newTransferId({ profile_id, transfer_id }: DepositRow): string | null {
   return profile_id === null ? transfer_id : newId()
 }

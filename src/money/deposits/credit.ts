@@ -100,8 +100,8 @@ export function ownerColumns({ customerId, profileId, accountId }: Owner) {
 }
 
 /**
- * The columns for a credited deposit, or without a credit for a deposit that belongs to no profile. A deposit waiting
- * for a review is HELD, as if the operator had held it.
+ * The columns for a credited deposit, or without a credit for an unattributed one. A deposit waiting for a review is
+ * HELD, as if the operator had held it.
  */
 export function creditColumns(credit: Credit | undefined) {
   return {
@@ -122,7 +122,7 @@ export function creditPosting({ deposit, owner, bucket }: Credit, from: 'externa
   return { asset, amount: BigInt(amount), debit, credit: { bucket, profileId }, groupId, ...since }
 }
 
-/** The orchestration that a credit starts. Undefined: none. */
+/** The orchestration started by a credit. Undefined: none. */
 export function orchestrationOf({
   deposit,
   owner,

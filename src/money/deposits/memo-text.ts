@@ -11,7 +11,7 @@ export function plainMemo(text: string): string {
   return text.toUpperCase().replaceAll(/[^0-9A-Z]/g, '')
 }
 
-/** All parts of the text that have a memo's length and letters, each once. */
+/** All parts of the text with a memo's length and letters, each once. */
 export function memoCandidates(text: string): readonly string[] {
   const plain = plainMemo(text)
   const candidates = new Set<string>()

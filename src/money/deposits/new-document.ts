@@ -1,4 +1,4 @@
-/** A new deposit's JSON form, for the answer to its first report. It equals the text that the store would return. */
+/** A new deposit's JSON form, for the answer to its first report. It equals the store's text. */
 import type { Asset } from '../../contract/assets.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { DepositDocument } from './store.ts'
@@ -59,7 +59,7 @@ type WithoutNulls<Members> = {
   readonly [Name in keyof Members as null extends Members[Name] ? never : Name]: Members[Name]
 } & { readonly [Name in keyof Members as null extends Members[Name] ? Name : never]?: NonNullable<Members[Name]> }
 
-/** The members that have a value, in their order. */
+/** The members with a value, in their order. */
 function withoutNulls<Members extends object>(members: Members): WithoutNulls<Members> {
   const kept: Record<string, unknown> = {}
   for (const name in members) if (members[name] !== null) kept[name] = members[name]

@@ -96,7 +96,7 @@ export async function rejectDeposit<Tables>(
 
 /**
  * Reverses a deposit that its bank has taken back. The customer sees the reversal as a debit. The profile owes the part
- * that it no longer has available. An orchestration that has not converted the deposit yet fails.
+ * it no longer has available. An orchestration fails unless it has converted the deposit already.
  */
 export async function reverseDeposit<Tables>(
   transaction: Transaction<Tables>,
@@ -262,7 +262,7 @@ async function start<Tables>(
   await startOrchestrations(transaction, started === undefined ? [] : [{ ...started, createdAt }], settings.start)
 }
 
-/** A debit for the whole amount, in the deposit's group. The profile owes the part that it no longer has. */
+/** A debit for the whole amount, in the deposit's group. The profile owes the part it no longer has. */
 export function reversalTransfer(deposit: DepositRow, owner: Owner, createdAt: string): NewTransfer {
   const entry = transferOf({ ...deposit, secondary_status: null, disposition: null }, owner, {}, createdAt)
   return { ...entry, id: newId(), direction: 'DEBIT' }
@@ -272,7 +272,7 @@ async function creationTime<Tables>(transaction: Transaction<Tables>, { customer
   return (await nextCreationTimes(transaction, [customerId])).get(customerId) as string
 }
 
-/** Throws 409 while an orchestration that has not failed has the deposit's money. */
+/** Throws 409 while an orchestration has the deposit's money, unless the orchestration has failed. */
 async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
   if (deposit.orchestration_id === null) return
   const { rows } = await sql<{ readonly status: string }>`

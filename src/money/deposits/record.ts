@@ -278,7 +278,7 @@ function mostConfirmations(before: DepositRow | undefined, { confirmations }: Re
   return Math.max(known, confirmations)
 }
 
-/** The credit for a deposit that belongs to no profile. */
+/** The credit for an unattributed deposit. */
 export function unattributedPosting({ id: groupId, asset, amount, occurred_at: effectiveAt }: DepositValues): Posting {
   const [debit, credit] = [{ bucket: 'external' }, { bucket: 'unattributed' }] as const
   return { asset, amount: BigInt(amount), debit, credit, groupId, effectiveAt }

@@ -123,7 +123,7 @@ export class DepositReporter {
       return await this.#recordOnce(reports, converter)
     } catch (error) {
       const { log } = this.#options
-      // A corrupt page affects only the reports that read it.
+      // A corrupt page affects only the reports reading it.
       if (error instanceof StoreUnavailable && !(error instanceof StoreCorrupt)) return reports.map(() => ({ error }))
       const [{ source, externalId: external_id } = {}, other] = reports
       if (other === undefined && converter === undefined) {

@@ -13,8 +13,8 @@ import type { DecimalsOf } from './reported-terms.ts'
 const PLACES: readonly string[] = ['crypto.address', 'fiat.memo_id']
 
 /**
- * The reports in the same order. A report with a revision's terms gets its deposit's present terms instead: the asset,
- * the amount and, if it names another place belonging to the revision's profile, the place.
+ * The reports in the same order. A report with a revision's terms gets its deposit's present asset and amount. If it
+ * names another place, and the place belongs to the revision's profile, it also gets the present place.
  */
 export async function asPresentTerms<Tables>(
   transaction: Transaction<Tables>,
@@ -47,7 +47,7 @@ interface Revised {
   readonly isElsewhere: boolean
   /** The profiles in the revisions with its asset and amount. */
   readonly profiles: readonly (string | null | undefined)[]
-  /** The terms that replace its own. */
+  /** The replacements for its own terms. */
   readonly present: Partial<Report>
 }
 

@@ -29,7 +29,7 @@ const ACTOR = 'operator'
 /**
  * Creates a deposit for this customer's profile, and returns its id.
  *
- * @throws {Problem} 409 with the existing deposit for a `ref_id` that was used before
+ * @throws {Problem} 409 with the existing deposit for a repeated `ref_id`
  */
 export async function makeSandboxDeposit(
   db: Db,

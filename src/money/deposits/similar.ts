@@ -1,6 +1,6 @@
 /**
  * Finds bank payments that may be a known payment under another name. They have the same network, asset and amount, and
- * less than a week between them. Their references are nearly equal, or one source leaves the reference out. Payments to
+ * are at most a week apart. Their references are nearly equal, or one source leaves the reference out. Payments to
  * different profiles are different. Reports with the same amount wait for each other, so if two arrive together the
  * second sees the first.
  */

@@ -36,7 +36,7 @@ export interface DepositTrace {
 }
 
 /**
- * The most rows per kind. A deposit has only a few, but a delivery without a result for a day may have hundreds of
+ * The most rows per kind. A deposit has only a few. A delivery without a result for a day may have about a hundred
  * attempts.
  */
 const ROWS_MAX = 1_000

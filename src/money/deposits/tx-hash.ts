@@ -1,6 +1,5 @@
 /**
- * A transaction hash's canonical form per network, so that sources name a payment equally even if they write its hash
- * differently.
+ * A transaction hash's canonical form per network, so that two notations from different sources name the same payment.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../../contract/crypto-networks.ts'
 

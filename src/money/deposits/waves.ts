@@ -1,6 +1,6 @@
 /**
- * Splits reports into waves that are recorded one after the other. A wave has at most one report per payment and per
- * name from a source. Reports about one payment keep their order.
+ * Splits reports into waves to be recorded one after the other. A wave has at most one report per payment and per name
+ * from a source. Reports about one payment keep their order.
  */
 import { paymentKey, type Report } from './report.ts'
 

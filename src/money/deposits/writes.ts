@@ -17,12 +17,12 @@ export class LostRace extends Error {
   override name = 'LostRace'
 }
 
-/** Attempts to record payments that lose races. The next attempt sees the row that won. */
+/** Attempts to record payments after lost races. The next attempt sees the row that won. */
 const ATTEMPTS_MAX = 5
 
 const UNIQUE_VIOLATION = '23505'
 
-/** Repeats a transaction that records payments while it loses races against concurrent ones. */
+/** Repeats a transaction that lost a race against a concurrent one. */
 export async function repeatLostRaces<Result>(record: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
