@@ -140,8 +140,8 @@ export async function changeAccount(
   }
   if (Object.keys(changes).length === 0) return account
   if (typeof changes.ref_id === 'string') await takeRefId(transaction, customerId, changes.ref_id, id)
-  // Names of the changed members, and only the short values: customers' texts may be long and do not belong in the
-  // audit trail.
+  // Only member names, and the values of `ref_id` and `user_disabled`: customers' other texts may be long and do not
+  // belong in the audit trail.
   const detail = { changed: Object.keys(changes), ref_id: changes.ref_id, user_disabled: changes.user_disabled }
   await writeAudit(transaction, { actor, action: 'account.update', subject: id, detail })
   return await applyChanges(transaction, account, changes)

@@ -31,7 +31,7 @@ export interface NewDelivery {
   readonly failsTo: 'available' | 'held'
   /** The group of the customer's transfer. */
   readonly groupId: string
-  /** RFC 3339, from the customer's `nextCreationTimes`. */
+  /** RFC 3339, from `nextCreationTimes` for the customer. */
   readonly createdAt: string
   /** Copied to the transfer, and sent to the executor. */
   readonly metadata: Readonly<Record<string, unknown>>

@@ -21,8 +21,7 @@ const OWN_ADDRESS = 'the destination is a deposit address of this service'
 /** Seconds until a stopped delivery is due again. */
 const BLOCKED_SECONDS = 10
 /**
- * Searches per transaction. Another search follows while deliveries are stopped instead of claimed. Limits the
- * transaction's duration.
+ * Searches per transaction: further ones find replacements for stopped deliveries. Limits the transaction's duration.
  */
 const ROUNDS_MAX = 3
 /** Hours from the first request until a delivery with an unknown outcome is no longer retried. */

@@ -56,7 +56,7 @@ type DepositAddressRow = Omit<
   readonly ref_id: string | null
 }
 
-/** The target asset for no conversion. */
+/** The target asset that means no conversion. */
 export const NO_CONVERSION = 'NO_CONVERSION'
 
 export const DEPOSIT_ADDRESS_COLUMNS = [

@@ -27,8 +27,8 @@ export async function lockKnown<Tables>(
   reports: readonly Report[],
 ): Promise<readonly (Known | undefined)[]> {
   // A credited payment's identity never changes, so it may be read before the rows are locked. If it changed in
-  // between, the report conflicts. No `limit 1` changes the result: without it the planner scans all deposits as long
-  // as its statistics count only a few.
+  // between, the report conflicts. `limit 1` never changes the result, but without it the planner scans all deposits
+  // while its statistics count only a few.
   const { rows } = await sql<{ readonly sighted_id: string | null; readonly payment_id: string | null }>`
     select sighted.deposit_id as sighted_id, coalesce(mined.id, banked.id) as payment_id
     from ${unnested(reports, [

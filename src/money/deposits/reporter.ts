@@ -1,9 +1,9 @@
 /**
  * Group commit for reports. Reports that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being
- * committed, share a transaction, because all deposits for one customer lock its clock's row. Conversions that need no
- * wait are made in the same transaction. Each report has its own result. When a group fails, its reports are recorded
- * one by one and all conversions are left to the worker, so a report that cannot be stored or converted does not stop
- * the others. The number of waiting reports is limited.
+ * committed, share a transaction, because all deposits for one customer lock the same `customer_clocks` row.
+ * Conversions that wait for nothing are made in the same transaction. Each report has its own result. When a group
+ * fails, its reports are recorded one by one and all conversions are left to the worker, so a report that cannot be
+ * stored or converted does not stop the others. The number of waiting reports is limited.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'

@@ -12,7 +12,7 @@ export function transferIdOf({ id, transfer_id }: Pick<DepositValues, 'id' | 'tr
   return transfer_id ?? id
 }
 
-/** @param createdAt from the customer's `nextCreationTimes` */
+/** @param createdAt from `nextCreationTimes` for the customer */
 export function transferOf(
   deposit: DepositValues,
   { customerId, profileId, accountId }: Pick<Owner, 'customerId' | 'profileId' | 'accountId'>,
