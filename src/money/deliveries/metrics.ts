@@ -81,7 +81,7 @@ export function createRequestCounter(registry: MetricsRegistry): Counter<'outcom
   })
 }
 
-/** Empty while the store has no tables yet, or is unavailable, as other metrics report. */
+/** Empty while the store has no tables yet, or is unavailable. Other metrics report that. */
 async function readOpen(
   db: Db,
   sample: Sample,

@@ -25,7 +25,7 @@ export function createPoolMetrics(registry: MetricsRegistry, db: Db): void {
   })
 }
 
-/** By family. Empty while the store has no tables yet, or is unavailable, as other metrics report. */
+/** By family. Empty while the store has no tables yet, or is unavailable. Other metrics report that. */
 async function countFree(db: Db): Promise<ReadonlyMap<string, number>> {
   if (!db.available) return new Map()
   const families = POOL_NETWORKS.map((network) => CRYPTO_NETWORKS[network])

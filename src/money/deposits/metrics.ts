@@ -67,7 +67,7 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   return { deposits, conflicts }
 }
 
-/** Undefined while the store has no tables yet, or is unavailable, as other metrics report. */
+/** Undefined while the store has no tables yet, or is unavailable. Other metrics report that. */
 async function readValue(db: Db, query: RawBuilder<number>): Promise<number | undefined> {
   if (!db.available) return undefined
   try {
