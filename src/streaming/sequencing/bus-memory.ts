@@ -1,6 +1,6 @@
 /**
- * The bus of one process: publishing calls every listener of the market, in the order of subscription. A listener that
- * throws crashes the process: a replica that missed a commit would have a wrong book.
+ * The bus within one process: publishing calls every listener for the market, in subscription order. A listener that
+ * throws crashes the process, because a replica without a commit would have a wrong book.
  */
 import type { Bus, MarketListener, OnRequestCommit } from './bus.ts'
 

@@ -1,83 +1,82 @@
 /**
- * The contract between the sequencer of a market and those who follow the market in any process: its replicas and the
- * recorder.
+ * The contract between a market's sequencer and its followers in any process: replicas and the recorder.
  *
- * A market has one sequencer at a time. Its commits are numbered without gaps within an epoch, which is one run of the
- * sequencer; a later run has a greater epoch, and all its times are later. The bus may lose commits on the way between
- * processes, and then repairs itself: a listener gets, in this order, commits of which each follows the one before, or
- * a state, which replaces everything before it. A listener never gets a commit or a state of an epoch below one that it
- * had, nor one that is not later than the last. In one process nothing is lost and publishing is calling.
+ * A market has one sequencer at a time. An epoch is one run of the sequencer. Commits are numbered without gaps within
+ * an epoch. A later run has a greater epoch, and all its times are later. The bus may lose commits between processes,
+ * and then repairs itself: a listener gets, in this order, consecutive commits, or a state, which replaces everything
+ * before it. A listener never gets a commit or a state from an earlier epoch than it already had, nor one with a time
+ * no later than the last. Within one process nothing is lost and publishing is calling.
  *
- * A message is never changed: all listeners of a process get the same object.
+ * Messages are immutable: all listeners in a process get the same object.
  */
 import type { Attribution, Execution, Instrument, LevelChange } from '../market/event.ts'
 
-/** Where the executions of a later epoch follow those of an earlier one, without one missing between them. */
+/** Where a later epoch's executions follow an earlier epoch's, with none missing between them. */
 export interface Continuation {
-  /** The earlier epoch, and the number of its last execution or miss before those of the later one. */
+  /** The earlier epoch, and the number of its last execution or miss before the later epoch's executions. */
   readonly epoch: string
   readonly executionNumber: number
 }
 
-/** One commit of a market: a version, a time, the changes of the full book, and the executions. */
+/** One market commit: a version, a time, the full book's changes, and the executions. */
 export interface Commit {
   readonly type: 'commit'
   readonly market: string
   /**
-   * One run of the market's sequencer; versions and execution numbers start at 1 in each. Epochs are compared as text:
+   * One run of the market's sequencer. Versions and execution numbers start at 1 in each. Epochs are compared as text:
    * a later run has a greater one.
    */
   readonly epoch: string
   /** 1, 2, 3 … within the epoch. */
   readonly version: number
-  /** Commit time: strictly later, in whole milliseconds, than that of the commit before. */
+  /** Commit time, in whole milliseconds: strictly later than the previous commit's. */
   readonly milliseconds: number
-  /** Nanoseconds inside that millisecond, 0..999999. */
+  /** Nanoseconds within the millisecond, 0..999999. */
   readonly nanoseconds: number
-  /** When the first source message of this commit arrived: wall clock, milliseconds with fractions. */
+  /** When this commit's first source message arrived: wall clock, milliseconds with fractions. */
   readonly receivedMilliseconds: number
-  /** Levels of the full book that differ from the version before; one entry per price. */
+  /** Full-book levels that differ from the previous version. One entry per price. */
   readonly changes: readonly LevelChange[]
-  /** What changed of which venue has how much of each level; absent when nothing did. */
+  /** Changes to the venues' shares of levels. Absent when nothing changed. */
   readonly attribution?: Attribution
   readonly executions: readonly Execution[]
   /**
-   * The source missed executions: before the one at this index of `executions`, or after the last of them. A miss takes
-   * one number, so that a subscriber at the number before it can be recognised. Of several misses in one commit this is
+   * The source missed executions: before the one at this index in `executions`, or after the last one. A miss takes one
+   * number, so that a subscriber at the number before it can be recognised. If the commit has several misses, this is
    * the last: no subscriber is between them.
    */
   readonly missedAt?: number
-  /** Number of the last execution or miss of this commit, counted within the epoch. */
+  /** Number of this commit's last execution or miss, counted within the epoch. */
   readonly executionNumber: number
-  /** In the first commit of an epoch whose sequencer continues the executions of the one before. */
+  /** In an epoch's first commit, where its sequencer continues the previous epoch's executions. */
   readonly continues?: Continuation
-  /** Every level of the full book, when replicas and subscribers have to start over because a wrong book was found. */
+  /** Every level in the full book, when replicas and subscribers have to start over because a wrong book was found. */
   readonly book?: readonly LevelChange[]
-  /** The first commit of the epoch that has a book: its changes are all levels. */
+  /** The epoch's first commit with a book: its changes are all levels. */
   readonly beginsBook?: true
   /** The book is withdrawn, because the market has been stale for too long: it has no levels after this commit. */
   readonly withdraws?: true
   /**
-   * Position of the last message of the source that the book contains, `EPOCH.SEQ`; absent where the source is not a
-   * publication (docs/how-to/feeding-your-own-book.md).
+   * Position of the last source message in the book, `EPOCH.SEQ`. Absent where the source is not a publication
+   * (docs/how-to/feeding-your-own-book.md).
    */
   readonly origin?: string
-  /** The state of the instrument, in the commits that change it; null = it is no longer known. */
+  /** The instrument state, in commits that change it. Null = no longer known. */
   readonly instrument?: Instrument | null
 }
 
-/** Whether the market is live. Of a stale one it has the reason; its book stays until a commit withdraws it. */
+/** Whether the market is live. A stale market has a reason, and keeps its book until a commit withdraws it. */
 export interface MarketStatus {
   readonly type: 'status'
   readonly market: string
-  /** The epoch, and the version after which it was published; 0 before the first commit. */
+  /** The epoch, and the version after which the status was published. 0 before the first commit. */
   readonly epoch: string
   readonly version: number
   readonly live: boolean
   readonly reason: string
 }
 
-/** An execution that a state carries for those who missed its commit. */
+/** An execution in a state, for followers that missed its commit. */
 export interface KeptExecution {
   readonly execution: Execution
   /** Version and time of its commit. */
@@ -94,28 +93,28 @@ export interface MarketState {
   readonly milliseconds: number
   readonly nanoseconds: number
   readonly receivedMilliseconds: number
-  /** Every level of the full book; none where there is no book, or it is withdrawn. */
+  /** Every level in the full book. None where there is no book, or it is withdrawn. */
   readonly levels: readonly LevelChange[]
-  /** Which venue has how much of them: `only` or `all`; absent while that is not known. */
+  /** The venues' shares of the levels: `only` or `all`. Absent while they are not known. */
   readonly attribution?: Attribution
   /** Whether the market has been live in this epoch, so that the levels are its book. */
   readonly hasBook: boolean
   readonly isWithdrawn: boolean
   readonly live: boolean
   readonly reason: string
-  /** Number of the last execution or miss of the epoch. */
+  /** Number of the epoch's last execution or miss. */
   readonly executionNumber: number
-  /** The last executions, up to that number, without a gap. Those before the first of them are not kept. */
+  /** The last executions, up to `executionNumber`, without a gap. Earlier ones are not kept. */
   readonly executions: readonly KeptExecution[]
-  /** As in the first commit of the epoch. */
+  /** As in the epoch's first commit. */
   readonly continues?: Continuation
   readonly origin?: string
   readonly instrument?: Instrument
 }
 
 /**
- * The sequencer has not been heard of for so long that its last book must not be shown any longer. It is made by a
- * follower in this process; the next message is a state.
+ * The sequencer has been silent for so long that its last book must no longer be shown. Created by a follower in this
+ * process. The next message is a state.
  */
 export interface MarketWithdrawal {
   readonly type: 'withdrawal'
@@ -133,12 +132,12 @@ export type OnRequestCommit = (laterThanMilliseconds: number | undefined) => voi
 
 export interface Bus {
   publish(message: MarketMessage): void
-  /** Calls `listener` with every later message of the market, until the returned function is called. */
+  /** Calls `listener` with every later message for the market, until the returned function is called. */
   subscribe(market: string, listener: MarketListener): () => void
   /**
    * Requests an empty commit from the market's sequencer, so that an unchanged book has a later time: later than
-   * `laterThanMilliseconds`, where that is given. False when no commit can be expected: the market has no sequencer, or
-   * none that can be reached.
+   * `laterThanMilliseconds`, where given. False when no commit can be expected: the market has no sequencer, or none
+   * within reach.
    */
   requestCommit(market: string, laterThanMilliseconds?: number): boolean
   /** Registers who answers `requestCommit` for a market, until the returned function is called. */

@@ -1,26 +1,27 @@
 /**
- * The cursors of the extended protocol: opaque tokens for a position in one channel of one market within one epoch. A
- * token is bound to market, channel, depth, attribution and epoch, so that a token of another one is never accepted. It
- * has no information about the client. Also what cursors are made from: the epoch of each message, and the changes of the top.
+ * The extended protocol's cursors: opaque tokens for a position in one channel of one market within one epoch. A token
+ * is bound to market, channel, depth, attribution and epoch, so a token for another binding is never accepted. It
+ * contains no client information. The file also has the sources for cursors: each message's epoch, and the changes to
+ * the top.
  */
 import { createHash } from 'node:crypto'
 import type { ChannelType } from '../../contract/channels.ts'
 import { isSameTop, type TopOfBook } from './frame.ts'
 
 /**
- * One run of a market's sequencer, as a process sees it. Positions in a process continue over a change of the epoch; in a
- * token they are counted from the beginning of the epoch, so that every process gives a position the same token.
+ * One run of a market's sequencer, as seen by a process. Positions in a process continue when the epoch changes.
+ * Positions in a token are counted from the start of the epoch, so that every process gives a position the same token.
  */
 export interface Epoch {
-  /** As in commits; empty before the first. */
+  /** As in commits. Empty before the first. */
   readonly id: string
-  /** The position in this process that is 0 in the epoch. */
+  /** The process's position for position 0 of the epoch. */
   readonly base: number
 }
 
 export const NO_EPOCH: Epoch = { id: '', base: 0 }
 
-/** Bytes of the digest that binds a token: two bindings have the same digest with a probability of 2^-48. */
+/** Bytes of the digest for a token's binding: two bindings have the same digest with a probability of 2^-48. */
 const BINDING_BYTES = 6
 
 export class Cursors {
@@ -32,8 +33,9 @@ export class Cursors {
   #binding = ''
 
   /**
+   *
    * @param depth levels per side of the view, 0 = all; 0 for channels without depths
-   * @param isAttributed whether the levels of the view name their venues
+   * @param isAttributed whether the view's levels name their venues
    */
   constructor(market: string, channel: ChannelType, depth: number, isAttributed = false) {
     this.#market = market
@@ -42,19 +44,19 @@ export class Cursors {
     this.#isAttributed = isAttributed
   }
 
-  /** The token of a position in the epoch: one from its base on. */
+  /** The token for a position in the epoch, at or after its base. */
   token(epoch: Epoch, position: number): string {
     return `${this.binding(epoch)}.${position - epoch.base}`
   }
 
-  /** The position of a token; undefined when it is not a token of this channel and epoch. */
+  /** A token's position. Undefined for another channel's or epoch's token. */
   position(epoch: Epoch, token: string): number | undefined {
     const [binding, digits, ...rest] = token.split('.')
     if (binding !== this.binding(epoch) || rest.length > 0) return undefined
     return /^(0|[1-9][0-9]{0,14})$/.test(digits ?? '') ? epoch.base + Number(digits) : undefined
   }
 
-  /** The first part of all tokens of an epoch. */
+  /** The common prefix of an epoch's tokens. */
   binding({ id }: Epoch): string {
     if (id !== this.#epoch) {
       const bound = [this.#market, this.#channel, this.#depth, id, ...(this.#isAttributed ? ['attribution'] : [])]
@@ -70,12 +72,12 @@ export class Cursors {
 const NEVER = -1
 
 /**
- * Which epoch the token of an earlier message of a market's book has, so that `prev` names a message that a subscriber
- * received. Positions are versions in this process.
+ * The epoch for an earlier book message's token, so that `prev` names a message received by the subscriber. Positions
+ * are versions in this process.
  */
 export class PreviousMessages {
   #epoch = NO_EPOCH
-  /** The first version of the epoch. */
+  /** The epoch's first version. */
   #beganVersion = 0
   /** The epoch whose book was withdrawn by the present one, with its first version. */
   #withdrawn: { readonly epoch: Epoch; readonly beganVersion: number } | undefined
@@ -97,12 +99,12 @@ export class PreviousMessages {
     this.#withdrawn = withdrawn
   }
 
-  /** Whether a message of this version is about the present book, which was not begun again since. */
+  /** Whether this version's message is about the present book, which has not restarted since. */
   isOfBook(version: number): boolean {
     return version >= this.#beganVersion
   }
 
-  /** The epoch of a message; undefined where it withdrew the book, and where a later one does not follow it. */
+  /** A message's epoch. Undefined where the message withdrew the book, or where a later one does not follow it. */
   epochOf(version: number): Epoch | undefined {
     if (version === this.#withdrawnVersion) return undefined
     if (version >= this.#beganVersion) return this.#epoch
@@ -110,31 +112,31 @@ export class PreviousMessages {
   }
 }
 
-/** Changes of the top whose versions are remembered. */
+/** Number of top changes with known versions. */
 const TOPS_KEPT = 4_096
 
-/** The top of the book, and at which versions it last changed. */
+/** The book's top, and the versions at which it last changed. */
 export class TopChanges {
   #top: TopOfBook = { bid: undefined, ask: undefined }
   #number = 0
-  /** A ring: the version that made the top of number n is at n modulo the size. */
+  /** A ring: the version for change n is at n modulo the size. */
   readonly #versions = new Float64Array(TOPS_KEPT)
 
   get top(): TopOfBook {
     return this.#top
   }
 
-  /** Number of changes so far: equal numbers mean that the top did not change in between. */
+  /** Number of changes so far. Equal numbers mean an unchanged top. */
   get number(): number {
     return this.#number
   }
 
-  /** Version of the last commit that changed the top; 0 before the first. */
+  /** Version of the last commit with a change to the top. 0 before the first. */
   get version(): number {
     return this.#versions[this.#number % TOPS_KEPT] as number
   }
 
-  /** How often the top changed after a version; 'too-old' when that is no longer known. */
+  /** Number of changes to the top after a version. 'too-old' when no longer known. */
   since(version: number): number | 'too-old' {
     const oldest = Math.max(0, this.#number - TOPS_KEPT + 1)
     for (let number = this.#number; number >= oldest; number--) {
@@ -145,7 +147,7 @@ export class TopChanges {
 
   /**
    * Returns whether it changed.
-   * @param isNew the top counts as changed, because its cursor has to be of the new epoch
+   * @param isNew the top counts as changed, because its cursor must belong to the new epoch
    */
   move(top: TopOfBook, version: number, isNew: boolean): boolean {
     if (isSameTop(top, this.#top) && !isNew) return false

@@ -1,10 +1,10 @@
 /**
- * The last executions of a market, numbered from 1. The frame of each is made once per encoding, when it is first
- * needed; only the first frame of an extended subscription is its own. Lagging subscribers read the frames from here.
- * An execution that the log has dropped is lost to them, and so is one that the source missed: a miss takes a number,
- * and everything older than the newest miss counts as dropped. So does everything of an earlier epoch, unless the later
- * one continues exactly where this log ended: otherwise nothing proves that no execution was between them. Nothing is
- * skipped silently: the log reports its first number, and a subscriber before it has to be closed.
+ * A market's last executions, numbered from 1. Each execution's frame is made once per encoding, when it is first
+ * needed. Only an extended subscription's first frame is its own. Lagging subscribers read the frames from here. An
+ * execution is lost to them once the log has dropped it or the source has missed it: a miss takes a number, and
+ * everything older than the newest miss counts as dropped. An earlier epoch's executions count as dropped too, unless
+ * the later epoch continues exactly where this log ended: otherwise there could have been executions between them.
+ * Nothing is skipped silently: the log reports its first number, and a subscriber before it has to be closed.
  */
 import type { Execution, MarketDefinition } from '../market/event.ts'
 import type { Commit, Continuation, KeptExecution, MarketState } from './bus.ts'
@@ -13,26 +13,26 @@ import { BASE, type Encoding, executionText, extendedExecutionText, extendedText
 
 type BegunEpoch = Pick<Commit, 'epoch' | 'continues'>
 
-/** Its version is that in this process. */
+/** `version` is the commit's version in this process. */
 interface Entry extends KeptExecution {
   readonly frames: [base: Buffer | undefined, extended: Buffer | undefined]
 }
 
-/** Earlier epochs whose cursors are known; leaders are replaced rarely. */
+/** Earlier epochs with known cursors. Leaders are rarely replaced. */
 const CONTINUED_EPOCHS_MAX = 100
 
 export class ExecutionLog {
   readonly #market: MarketDefinition
   readonly #kept: number
-  /** A ring: number n is at (n - 1) modulo the size; undefined = a miss. */
+  /** A ring: number n is at (n - 1) modulo the size. Undefined = a miss. */
   readonly #entries: (Entry | undefined)[] = []
   readonly #cursors: Cursors
   #epoch = NO_EPOCH
-  /** The epochs that the present one continues, oldest first. */
+  /** The epochs continued by the present one, oldest first. */
   #continued: Epoch[] = []
   #lastNumber = 0
   #missNumber = 0
-  /** Version of the newest execution or miss that is not kept; 0 = all are kept. */
+  /** Version of the newest dropped execution or miss. 0 = all are kept. */
   #droppedVersion = 0
 
   constructor(market: MarketDefinition, kept: number) {
@@ -41,17 +41,17 @@ export class ExecutionLog {
     this.#cursors = new Cursors(market.symbol, 'execution_data', 0)
   }
 
-  /** Number of the newest execution or miss; 0 before the first. */
+  /** Number of the newest execution or miss. 0 before the first. */
   get lastNumber(): number {
     return this.#lastNumber
   }
 
-  /** Number of the oldest execution that is kept; `lastNumber + 1` when none is. */
+  /** Number of the oldest kept execution. `lastNumber + 1` when none is kept. */
   get firstNumber(): number {
     return Math.max(this.#lastNumber - this.#kept, this.#missNumber) + 1
   }
 
-  /** Number of the newest miss; 0 when there was none. */
+  /** Number of the newest miss. 0 when there was none. */
   get missNumber(): number {
     return this.#missNumber
   }
@@ -61,7 +61,7 @@ export class ExecutionLog {
     return this.#lastNumber - this.#epoch.base
   }
 
-  /** `version`: that of the commit in this process. Returns how many numbers were added. */
+  /** Returns how many numbers were added. `version`: the commit's version in this process. */
   append(commit: Commit, version: number): number {
     const before = this.#lastNumber
     const { executions, milliseconds, missedAt } = commit
@@ -75,8 +75,8 @@ export class ExecutionLog {
   }
 
   /**
-   * Continues with the executions of a state. `version`: that of the state in this process. Executions between the last
-   * one and the first of the state are missing, which is a miss. Returns how many numbers were added.
+   * Continues with a state's executions, and returns how many numbers were added. Executions between the last one and
+   * the state's first are missing, which is a miss. `version`: the state's version in this process.
    */
   continueFrom(state: MarketState, version: number): number {
     const { executions, executionNumber } = state
@@ -95,7 +95,7 @@ export class ExecutionLog {
     return this.#lastNumber - before
   }
 
-  /** The executions that are kept after a number of the epoch. */
+  /** The kept executions after a number within the epoch. */
   since(epochNumber: number): Pick<Entry, 'execution' | 'version' | 'commitMilliseconds'>[] {
     const kept: Entry[] = []
     const first = Math.max(this.#epoch.base + epochNumber + 1, this.firstNumber)
@@ -103,14 +103,14 @@ export class ExecutionLog {
     return kept
   }
 
-  /** The last executions before the epoch, this many; none unless all of them are kept. */
+  /** The last `count` executions before the epoch. None unless all of them are kept. */
   beforeEpoch(count: number): Pick<Entry, 'execution' | 'version' | 'commitMilliseconds'>[] {
     const first = this.#epoch.base - count + 1
     if (first < this.firstNumber) return []
     return Array.from({ length: count }, (_, place) => this.at(first + place))
   }
 
-  /** The last executions of a venue, oldest first: those after the newest miss, `countMax` at most. */
+  /** A venue's last executions after the newest miss, oldest first, at most `countMax`. */
   lastOf(venue: string, countMax: number): Execution[] {
     const found: Execution[] = []
     for (let number = this.#lastNumber; number >= this.firstNumber && found.length < countMax; number--) {
@@ -125,14 +125,14 @@ export class ExecutionLog {
     return this.#cursors.token(this.#epochOf(number), number)
   }
 
-  /** An execution that is kept, with the version and the time of its commit. */
+  /** A kept execution, with its commit's version and time. */
   at(number: number): Pick<Entry, 'execution' | 'version' | 'commitMilliseconds'> {
     return this.#entries[(number - 1) % this.#kept] as Entry
   }
 
   /**
-   * Number of the last execution up to a version of the book, itself included; undefined when an execution after that
-   * version is not kept any more or was missed.
+   * Number of the last execution up to and including a book version. Undefined when an execution after that version was
+   * dropped or missed.
    */
   numberAt(version: number): number | undefined {
     if (version < this.#droppedVersion) return undefined
@@ -146,7 +146,7 @@ export class ExecutionLog {
     return low
   }
 
-  /** The frame of an execution that is kept. `isFirst`: for a subscription that was sent no execution before. */
+  /** A kept execution's frame. `isFirst`: for a subscription without an execution so far. */
   frame(number: number, encoding: Encoding, isFirst: boolean): Buffer {
     const entry = this.#entries[(number - 1) % this.#kept] as Entry
     if (encoding !== BASE && isFirst) return this.#encode(entry, number, encoding, undefined)
@@ -155,21 +155,21 @@ export class ExecutionLog {
     return frames[encoding]
   }
 
-  /** The number that a cursor names if every execution after it is kept. */
+  /** The number named by a cursor, if every execution after it is kept. */
   resumable(cursor: string): number | undefined {
     let last = this.#lastNumber
     for (const epoch of [this.#epoch, ...this.#continued.toReversed()]) {
       const number = this.#cursors.position(epoch, cursor)
-      // What an earlier epoch had after the one that continues it is not known here.
+      // What an earlier epoch had after its continuation is not known here.
       if (number !== undefined) return number > last || number + 1 < this.firstNumber ? undefined : number
       last = epoch.base
     }
     return undefined
   }
 
-  /** `epochNumber`: that of the last execution before those that follow. */
+  /** `epochNumber`: number of the last execution before the following ones. */
   #beginEpoch({ epoch: id, continues }: BegunEpoch, epochNumber: number, version: number): void {
-    // Without anything before there is no subscriber that could have missed something.
+    // With an empty log, no subscriber could have missed anything.
     if (this.#epoch === NO_EPOCH) {
       this.#lastNumber = epochNumber
       this.#missNumber = epochNumber
@@ -186,7 +186,7 @@ export class ExecutionLog {
     return continues?.epoch === this.#epoch.id && continues.executionNumber === this.epochNumber
   }
 
-  /** The epoch of a number; a position before the first of an epoch is the end of the one that it continues. */
+  /** The epoch for a number. A position before an epoch's first number is the end of the continued epoch. */
   #epochOf(number: number): Epoch {
     if (number > this.#epoch.base || this.#continued.length === 0) return this.#epoch
     return this.#continued.findLast(({ base }) => number > base) ?? (this.#continued[0] as Epoch)
@@ -217,8 +217,8 @@ export class ExecutionLog {
 }
 
 /**
- * A copy in its own memory. Small buffers are cut from shared slabs of 8 KiB: a frame that is kept would keep its slab,
- * 30 times its size (0.1 MB per second in a soak of four venues).
+ * A copy in its own memory. Small buffers are cut from shared slabs of 8 KiB: a kept frame would keep its slab, 30
+ * times its size (0.1 MB per second in a soak with four venues).
  */
 function unpooled(frame: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(frame.length)

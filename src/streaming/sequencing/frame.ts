@@ -1,9 +1,9 @@
 /**
- * The messages of the stream as finished WebSocket frames, in both encodings: the base protocol (`tidegate.default`)
- * and the extended protocol (`tidegate.v1`), which adds a `stream` member to every data message. Members have the order
- * of the public documentation; numbers have exactly the market's decimals, except the amount `0` of a removed level;
- * server frames are unmasked (RFC 6455 section 5). A book message longer than `FRAGMENT_BYTES_MAX` becomes several
- * frames, so that it can be written in parts.
+ * The stream's messages as finished WebSocket frames, in both encodings: the base protocol (`tidegate.default`) and the
+ * extended protocol (`tidegate.v1`), which adds a `stream` member to every data message. Member order follows the
+ * public documentation. Numbers have exactly the market's decimals, except the amount `0` for a removed level. Server
+ * frames are unmasked (RFC 6455 section 5). A book message longer than `FRAGMENT_BYTES_MAX` becomes several frames, so
+ * that it can be written in parts.
  */
 import { PAYLOAD_TYPES } from '../../contract/channels.ts'
 import { type Instant, millisecondText, nanosecondText } from '../../platform/base/clock.ts'
@@ -11,28 +11,28 @@ import { formatDecimal } from '../../platform/base/decimal.ts'
 import { BID, type Execution, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
 import type { AttributedLevel } from '../market/venues.ts'
 
-/** Longest payload of one frame of a book message; longer messages are fragmented (RFC 6455 section 5.4). */
+/** Longest payload of one book-message frame. Longer messages are fragmented (RFC 6455 section 5.4). */
 export const FRAGMENT_BYTES_MAX = 65_536
 
-/** One message as the frames that carry it: one, unless it is longer than a fragment may be. Shared, never changed. */
+/** The frames for one message: one frame, unless the message is longer than a fragment may be. Shared, immutable. */
 export type Message = readonly Buffer[]
 
-/** The encodings of a message; each indexes pairs like `EncodedFrame`. */
+/** The encodings of a message. Each indexes pairs like `EncodedFrame`. */
 export const BASE = 0
 export const EXTENDED = 1
 export type Encoding = typeof BASE | typeof EXTENDED
 
-/** A message as one frame per encoding; undefined where it was not encoded. */
+/** A message as one frame per encoding. Undefined where it was not encoded. */
 export type EncodedFrame = readonly [base: Buffer | undefined, extended: Buffer | undefined]
 
 const FIN = 0x80
 const OPCODE_CONTINUATION = 0x0
 const OPCODE_TEXT = 0x1
 
-/** The beginning of a book message. */
+/** The start of a book message. */
 const BOOK_PREFIX = '{"channel":"market_data","payload":{'
 
-/** The best level of each side; absent when the side is empty. */
+/** The best level on each side. Absent when the side is empty. */
 export interface TopOfBook {
   readonly bid: LevelChange | undefined
   readonly ask: LevelChange | undefined
@@ -56,21 +56,21 @@ export function textFrame(text: string): Buffer {
   return frame
 }
 
-/** The `stream` member of the extended protocol; documented in docs/reference/extended-stream.md. */
+/** The extended protocol's `stream` member, documented in docs/reference/extended-stream.md. */
 export interface StreamMember {
   readonly cursor: string
-  /** Cursor of the previous message of the subscription; undefined in the first. */
+  /** Cursor of the subscription's previous message. Undefined in the first. */
   readonly prev: string | undefined
-  /** Commits that changed the channel and are contained in the message; 0 in a message that replaces everything. */
+  /** Number of contained commits with a change to the channel. 0 in a message that replaces everything. */
   readonly covers: number
 }
 
-/** The extended text of a data message. */
+/** A data message's extended text. */
 export function extendedText(base: string, stream: StreamMember): string {
   return base.slice(0, -1) + streamTail(stream)
 }
 
-/** The extended form of a long message; the frames of its levels are shared by all messages made from one head. */
+/** A long message's extended form. All messages made from one head share the frames for its levels. */
 export function extendedMessage(head: MessageHead, stream: StreamMember): Message {
   const tail = streamTail(stream)
   if (head.frames.length === 0) return textMessage(head.text + tail)
@@ -79,9 +79,9 @@ export function extendedMessage(head: MessageHead, stream: StreamMember): Messag
 
 /** A data message without its last byte, the closing brace. */
 export interface MessageHead {
-  /** The text of a short message; empty for a long one. */
+  /** A short message's text. Empty for a long one. */
   readonly text: string
-  /** The frames of a long message; empty for a short one. */
+  /** A long message's frames. Empty for a short one. */
   readonly frames: Message
 }
 
@@ -95,8 +95,8 @@ export function messageHead(base: Message): MessageHead {
 }
 
 /**
- * A book message with another beginning and end; the frames of its levels are shared. `prefix` replaces the text up to
- * the members of the payload, `tail` the closing brace.
+ * A book message with another start and end, sharing the frames for its levels. `prefix` replaces the text up to the
+ * payload's members, `tail` the closing brace.
  */
 export function reframed(head: MessageHead, prefix: string, tail: string): Message {
   const [first, ...others] = head.frames
@@ -106,13 +106,13 @@ export function reframed(head: MessageHead, prefix: string, tail: string): Messa
   return [beginning, ...others, frameOf(FIN | OPCODE_CONTINUATION, Buffer.from(tail))]
 }
 
-/** The text that replaces the closing brace of the base text. */
+/** The replacement for the base text's closing brace. */
 function streamTail({ cursor, prev, covers }: StreamMember): string {
   const before = prev === undefined ? '' : `"prev":"${prev}",`
   return `,"stream":{"cursor":"${cursor}",${before}"covers":${covers}}}`
 }
 
-/** A text message as frames of at most `FRAGMENT_BYTES_MAX` payload bytes. */
+/** A text message as frames with at most `FRAGMENT_BYTES_MAX` payload bytes. */
 export function textMessage(text: string): Message {
   if (text.length <= FRAGMENT_BYTES_MAX) return [textFrame(text)]
   return fragments(Buffer.from(text))
@@ -136,7 +136,7 @@ function frameOf(firstByte: number, payload: Buffer): Buffer {
   return frame
 }
 
-/** Bytes of the header of a finished frame. */
+/** Header bytes of a finished frame. */
 function headerLengthOf(frame: Buffer): number {
   const length = frame[1] as number
   if (length < 126) return 2
@@ -162,13 +162,13 @@ function writeHeader(frame: Buffer, firstByte: number, payloadLength: number): v
   }
 }
 
-/** One `{price, amount}` entry. A removed level has the amount `0`, exactly that. */
+/** One `{price, amount}` entry. A removed level has exactly the amount `0`. */
 export function levelText(market: MarketDefinition, level: LevelChange): string {
   const amount = level.amount === 0 ? '0' : formatDecimal(level.amount, market.amountDecimals)
   return `{"price":"${formatDecimal(level.price, market.priceDecimals)}","amount":"${amount}"}`
 }
 
-/** An entry that also has the member `venues`, unless the level is removed. */
+/** An entry with the member `venues`, unless the level is removed. */
 export function attributedLevelText(market: MarketDefinition, level: AttributedLevel): string {
   const text = levelText(market, level)
   if (level.venues === undefined) return text
@@ -176,7 +176,7 @@ export function attributedLevelText(market: MarketDefinition, level: AttributedL
   return `${text.slice(0, -1)},"venues":${JSON.stringify(shares)}}`
 }
 
-/** Text of a market_data message around the texts of its entries (comma-joined). */
+/** A market_data message around its comma-joined entry texts. */
 export function bookText(
   market: MarketDefinition,
   type: 'snapshot' | 'update',
@@ -187,7 +187,7 @@ export function bookText(
   return `${BOOK_PREFIX}"market":"${market.symbol}","type":"${PAYLOAD_TYPES[type]}","time":"${millisecondText(milliseconds)}","bids":[${bids}],"asks":[${asks}]}}`
 }
 
-/** An UPDATE with these levels, bids first (as the view orders them). `textOf` returns the text of one entry. */
+/** An UPDATE with these levels, bids first (in the view's order). `textOf` returns one entry's text. */
 export function updateText(
   market: MarketDefinition,
   milliseconds: number,
@@ -215,7 +215,7 @@ export function executionText(market: MarketDefinition, execution: Execution, co
   return `{"channel":"execution_data","payload":{"market":"${market.symbol}",${members}}}`
 }
 
-/** The execution of the extended protocol, which also has its identifier, its venue, and the taker's side where known. */
+/** The extended protocol's execution, which adds its identifier, its venue, and the taker's side where known. */
 export function extendedExecutionText(
   market: MarketDefinition,
   execution: IdentifiedExecution,
@@ -228,7 +228,7 @@ export function extendedExecutionText(
 /** An execution whose identifier is the source's, or ours where the source has none. */
 export type IdentifiedExecution = Execution & { readonly id: string }
 
-/** The members of an identified execution. */
+/** An identified execution's members. */
 export function identifiedMembers(
   market: MarketDefinition,
   execution: IdentifiedExecution,
@@ -251,24 +251,24 @@ export function heartbeatText(instant: Instant): string {
   return `{"channel":"heartbeat","payload":{"timestamp":"${nanosecondText(instant.milliseconds, instant.nanoseconds)}"}}`
 }
 
-/** The heartbeat of the extended protocol; `books` are results of `bookStatusText`. */
+/** The extended protocol's heartbeat. `books` are results from `bookStatusText`. */
 export function extendedHeartbeatText(instant: Instant, books: readonly string[]): string {
   const timestamp = nanosecondText(instant.milliseconds, instant.nanoseconds)
   return `{"channel":"heartbeat","payload":{"timestamp":"${timestamp}","books":[${books.join()}]}}`
 }
 
-/** The status of one subscribed book in a heartbeat. */
+/** One subscribed book's status in a heartbeat. */
 export interface BookStatus {
-  /** Cursor of the last message of the subscription. */
+  /** Cursor of the subscription's last message. */
   readonly cursor: string
-  /** Digest of the book after that message; undefined while the market is stale. */
+  /** The book's digest after that message. Undefined while the market is stale. */
   readonly digest: string | undefined
   /** When the market last became live or stale: wall clock, milliseconds. */
   readonly sinceMilliseconds: number
-  /** Position in the first publication of the chain that the book comes from; undefined when it is no longer known. */
+  /** The book's position in the first publication of the chain. Undefined when no longer known. */
   readonly origin: string | undefined
   readonly instrument: Instrument | undefined
-  /** A signed statement about this book or an earlier one; undefined where receipts are not signed. */
+  /** A signed statement about this book or an earlier one. Undefined where receipts are not signed. */
   readonly receipt: string | undefined
 }
 

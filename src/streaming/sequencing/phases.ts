@@ -1,9 +1,9 @@
 /**
- * The states of a market and what leads from one to another, as the sequencer follows them. A commit leads from a state
- * with `goesLive` to `live`, and from `lost` to `withdrawn` when the withdrawal is due; `stop` leads to `stopped`.
+ * A market's states and the transitions between them, as the sequencer follows them. A commit leads from a state with
+ * `goesLive` to `live`, and from `lost` to `withdrawn` when the withdrawal is due. `stop` leads to `stopped`.
  */
 
-/** A state of the market. `goesLive`: the next commit publishes the book of a snapshot and makes the market live. */
+/** A market state. `goesLive`: the next commit publishes a snapshot's book and makes the market live. */
 interface Phase {
   readonly onSnapshot: PhaseName
   readonly onLost: PhaseName
@@ -24,9 +24,9 @@ export type PhaseName =
   | 'stopped'
 
 /**
- * The states by what subscribers hold: nothing (`starting`), the current book (`live`), the last book of a stale market
- * (`lost`), an empty book in its place (`withdrawn`). Each of them has a second state while a snapshot waits
- * for its commit.
+ * The states by the subscribers' book: none (`starting`), the current book (`live`), a stale market's last book
+ * (`lost`), an empty book in its place (`withdrawn`). Each of them has a second state while a snapshot waits for its
+ * commit.
  */
 export const PHASES: Readonly<Record<PhaseName, Phase>> = {
   starting: { onSnapshot: 'opening', onLost: 'starting', isTrusted: false, goesLive: false },

@@ -1,11 +1,11 @@
 /**
- * The numbers of a market as a publication (docs/how-to/feeding-your-own-book.md): which message of the channel `publication` a
- * version of the book corresponds to, and the origin of that book. A market that is itself fed by a publication passes on
- * the position of its source, so that all nodes of a chain of relays name the same origin for the same book.
+ * A market's numbers as a publication (docs/how-to/feeding-your-own-book.md): which `publication` message corresponds
+ * to a book version, and the book's origin. A market fed by a publication passes on its source's position, so that all
+ * nodes in a chain of relays name the same origin for the same book.
  *
- * Message numbers follow from versions: the message that completes the book of version v has the number 4v, and a
- * message with executions only, up to those of version v, has the number 4v - 3. A version without anything to publish
- * has no message; its book is that of the last version that has one.
+ * Message numbers follow from versions: the message for the complete book at version v has the number 4v, and a message
+ * with executions only, up to version v, has the number 4v - 3. A version without anything to publish has no message.
+ * Its book is that of the last version with one.
  */
 import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 
@@ -15,12 +15,12 @@ const VERSIONS_KEPT = 1_024
 const NUMBERS_PER_VERSION = 4
 const NOT_KNOWN = -1
 
-/** A position that a relay resumes from. */
+/** A position from which a relay resumes. */
 export interface PublicationPosition {
   readonly seq: number
   /** Version of the last commit whose executions the relay has. */
   readonly version: number
-  /** Whether the relay also has the book of that version. */
+  /** Whether the relay also has that version's book. */
   readonly hasBook: boolean
 }
 
@@ -30,8 +30,8 @@ export class PublicationLog {
   #version = 0
   #publishedVersion = 0
   /**
-   * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a version that was
-   * skipped), and the origin of its book.
+   * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a skipped version),
+   * and its book's origin.
    */
   readonly #publishedVersions = new Float64Array(VERSIONS_KEPT)
   readonly #origins: (string | undefined)[] = []
@@ -40,7 +40,9 @@ export class PublicationLog {
     this.#cursors = new Cursors(market, 'publication', 0)
   }
 
-  /** `version`: that in this process, of `epoch`. `isPublished`: whether the commit or the state has a message. */
+  /**
+   * `version` is the version of `epoch` in this process. `isPublished`: whether the commit or the state has a message.
+   */
   append(origin: string | undefined, epoch: Epoch, version: number, isPublished: boolean): void {
     if (epoch.id !== this.#epoch.id) this.#publishedVersion = epoch.base
     this.#epoch = epoch
@@ -56,36 +58,36 @@ export class PublicationLog {
   }
 
   /**
-   * Number of the message that completes the book of a version. Of a version that is not remembered, the number that its
-   * own message has or would have.
+   * Number of the message with a version's complete book. For a forgotten version, the number that its own message has
+   * or would have.
    */
   seqAt(version: number): number {
     return NUMBERS_PER_VERSION * ((this.#publishedAt(version) ?? version) - this.#epoch.base)
   }
 
-  /** Number of a message with executions only, up to those of a version. */
+  /** Number of a message with executions only, up to a version. */
   executionSeq(version: number): number {
     return NUMBERS_PER_VERSION * (version - this.#epoch.base - 1) + 1
   }
 
-  /** The origin of the book of a version, `EPOCH.SEQ`; undefined when it is no longer known. */
+  /** The origin of a version's book, `EPOCH.SEQ`. Undefined when no longer known. */
   originAt(version: number): string | undefined {
     const published = this.#publishedAt(version)
     if (published === undefined) return undefined
     return this.relayedOriginAt(version) ?? `${this.epochText}.${this.seqAt(published)}`
   }
 
-  /** The origin of the book of a version where another publication feeds the market; undefined where none does. */
+  /** The origin of a version's book where another publication feeds the market. Undefined where none does. */
   relayedOriginAt(version: number): string | undefined {
     return this.#publishedAt(version) === undefined ? undefined : this.#origins[version % VERSIONS_KEPT]
   }
 
-  /** The text that stands for the epoch in messages. */
+  /** The epoch's text in messages. */
   get epochText(): string {
     return this.#cursors.binding(this.#epoch)
   }
 
-  /** The position that `EPOCH.SEQ` names; undefined for another epoch, or a number that no message has. */
+  /** The position named by `EPOCH.SEQ`. Undefined for another epoch, or a number without a message. */
   resumable(text: string): PublicationPosition | undefined {
     const { id, base } = this.#epoch
     const seq = this.#cursors.position({ id, base: 0 }, text)

@@ -1,7 +1,6 @@
 /**
- * The messages of the channel `publication` as finished WebSocket frames (docs/how-to/feeding-your-own-book.md): the book with
- * the state of the instrument, or its changes together with the executions, for relays. Numbers have exactly the
- * market's decimals.
+ * The channel `publication` as finished WebSocket frames for relays (docs/how-to/feeding-your-own-book.md): the book
+ * with the instrument state, or its changes together with the executions. Numbers have exactly the market's decimals.
  */
 import { nanosecondText } from '../../platform/base/clock.ts'
 import { ASK, BID, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
@@ -16,13 +15,13 @@ import {
 } from './frame.ts'
 import type { Replica } from './replica.ts'
 
-/** The `stream` member of a publication. */
+/** A publication's `stream` member. */
 export interface PublicationStream {
   readonly epoch: string
   readonly seq: number
-  /** Number of the previous message; undefined in the first. */
+  /** Number of the previous message. Undefined in the first. */
   readonly prev: number | undefined
-  /** Position in the first publication of a chain; undefined where this one is the first. */
+  /** Position in the first publication of a chain. Undefined where this one is the first. */
   readonly origin?: string | undefined
 }
 
@@ -30,13 +29,13 @@ export interface PublicationStream {
 export interface PublicationUpdate {
   readonly changes: readonly LevelChange[]
   readonly executions: readonly { readonly execution: IdentifiedExecution; readonly commitMilliseconds: number }[]
-  /** The state of the instrument where it changed; null = it is no longer known. */
+  /** The instrument state where it changed. Null = no longer known. */
   readonly instrument: Instrument | null | undefined
-  /** Why executions before these were missed; undefined when none were. */
+  /** Why executions before these were missed. Undefined when none were. */
   readonly missed: string | undefined
 }
 
-/** A SNAPSHOT. `head`: that of the market_data SNAPSHOT of the same book. */
+/** A SNAPSHOT. `head`: the head of the market_data SNAPSHOT with the same book. */
 export function publicationSnapshot(
   market: MarketDefinition,
   head: MessageHead,

@@ -1,8 +1,8 @@
 /**
- * Signs receipts: statements of this service that a view of a market had a digest at a commit, as compact JWS (RFC 7515)
- * with ES256. Their type and their keys are those of no token, and they have neither audience nor end, so that no
- * verifier of tokens accepts one. A signature takes 30 to 50 µs of the event loop, so only some are made per tick; it
- * never waits. It does not decide which books get a receipt.
+ * Signs receipts: this service's statements about a view's digest at a commit, as compact JWS (RFC 7515) with ES256.
+ * Receipts have their own type and keys, and neither audience nor expiry, so that no token verifier accepts one. A
+ * signature takes 30 to 50 µs on the event loop, so only some are made per tick, without waiting. It does not decide
+ * which books get a receipt.
  */
 import { type KeyObject, sign } from 'node:crypto'
 import { RECEIPT_TYPE, type ReceiptClaims } from '../../contract/receipt.ts'
@@ -20,7 +20,7 @@ export interface ReceiptIssuer {
 
 export interface ReceiptSignerOptions {
   readonly clock: Clock
-  /** The issuer and the key that signs now; undefined while there is none. */
+  /** The issuer and the current signing key. Undefined while there is none. */
   readonly current: () => ReceiptIssuer | undefined
   /** Called for every signature. */
   readonly onSigned: () => void
@@ -30,7 +30,7 @@ export class ReceiptSigner {
   readonly clock: Clock
   readonly #options: ReceiptSignerOptions
   #signedInTick = 0
-  /** The encoded header of the last key. */
+  /** The last key's encoded header. */
   #header = { keyId: '', text: '' }
 
   constructor(options: ReceiptSignerOptions) {
@@ -38,7 +38,7 @@ export class ReceiptSigner {
     this.clock = options.clock
   }
 
-  /** The receipt; `later` when this tick has made enough of them, undefined without a key. */
+  /** The receipt. `later` when this tick has made enough, undefined without a key. */
   sign(claims: ReceiptClaims): string | 'later' | undefined {
     const current = this.#options.current()
     if (current === undefined) return undefined

@@ -1,10 +1,11 @@
 /**
- * One market rebuilt from the bus: the full book, the views with their journals, the recent executions, and the top of
- * the book. It applies every commit in order and reports to its listeners what changed in each view. A state that the
- * bus repairs a gap with is applied as one commit: the difference between the two books. With another epoch the book
- * starts over, as soon as the epoch has one; until then the last book stays. A gap in the versions is a bug and crashes.
+ * One market rebuilt from the bus: the full book, the views with their journals, the recent executions, and the top. It
+ * applies every commit in order and reports each view's changes to its listeners. A state for the repair of a gap is
+ * applied as one commit: the difference between the two books. With another epoch the book starts over, as soon as the
+ * epoch has one. Until then the last book stays. A gap in the versions is a bug and crashes.
  *
- * Versions are counted on over a change of the epoch; `epoch.base` is what a version of the epoch is counted from.
+ * Version numbers continue when the epoch changes. `epoch.base` is the version from which the epoch's versions are
+ * counted.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Instant } from '../../platform/base/clock.ts'
@@ -27,11 +28,11 @@ import type { TopOfBook } from './frame.ts'
 import { PublicationLog } from './publication-log.ts'
 import { SkippedVersions } from './skipped-versions.ts'
 
-/** The changes of one commit, as subscribers receive them. */
+/** One commit's changes, as subscribers receive them. */
 export interface ViewCommit {
-  /** Levels of the published view that differ, bids first; none when the book was replaced. */
+  /** Changed levels in the published view, bids first. None when the book was replaced. */
   readonly changes: readonly LevelChange[]
-  /** The same for every open view of another depth. */
+  /** The same for every other open view. */
   readonly changesAt: ChangesByDepth
   /** The same for every open view whose levels name their venues. */
   readonly attributedChangesAt: ChangesByDepth
@@ -44,7 +45,7 @@ export interface ViewCommit {
 
 export interface ReplicaListener {
   onCommit(commit: ViewCommit): void
-  /** The status of the market was published: live or stale. It may be the same as before, with another reason. */
+  /** The market's status was published: live or stale. It may be the same as before, with another reason. */
   onStatus(live: boolean): void
 }
 
@@ -53,22 +54,22 @@ export interface ReplicaOptions {
   readonly bus: Bus
   /** Executions kept for lagging subscribers. */
   readonly executionsKept: number
-  /** Of an earlier replica of the market, whose subscribers may subscribe again. */
+  /** The last instant of an earlier replica, whose subscribers may subscribe again. */
   readonly lastInstant?: Instant | undefined
 }
 
-/** What the bus says of a version. */
+/** The bus's data for a version. */
 type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
 
 interface Movement {
-  /** How the book changed; undefined = it was replaced. */
+  /** How the book changed. Undefined = it was replaced. */
   readonly applied: readonly AppliedChange[] | undefined
   readonly attribution: Attribution | undefined
-  /** Whether it is the first book of an epoch. */
+  /** Whether it is an epoch's first book. */
   readonly begins: boolean
   /** Numbers added to the execution log. */
   readonly executionCount: number
-  /** Whether it is published also if nothing of the book or the executions changed. */
+  /** Whether it is published even without a change to the book or the executions. */
   readonly isPublished: boolean
 }
 
@@ -80,19 +81,21 @@ export class Replica {
   readonly publication: PublicationLog
   readonly previous = new PreviousMessages()
   readonly #book = new Book()
-  /** Views of other depths than the published one. */
+  /** Views with other depths than the published one. */
   readonly #views = new OpenViews(this.#book)
   readonly attributed = new AttributedViews(this.#book)
   readonly #listeners = new Set<ReplicaListener>()
   readonly #endSubscription: () => void
-  /** That of the book. Commits of a later one that has no book yet are followed as well. */
+  /** The book's epoch. Commits from a later epoch without a book yet are followed as well. */
   #epoch = NO_EPOCH
   #followedEpoch = NO_EPOCH
   /** What the followed epoch continues. */
   #continues: Continuation | undefined
-  /** The last version of the epoch before, and its instant, where the followed one continues it. */
+  /** The previous epoch's last version and its instant, where the followed epoch continues it. */
   #ended: (Epoch & { readonly version: number; readonly instant: Instant }) | undefined
-  /** Instant of the last commit that changed the published view: its UPDATE has this time. Only the replica sets it. */
+  /**
+   * Instant of the last commit with a change to the published view, and time of its UPDATE. Set by the replica only.
+   */
   changeInstant: Instant
   #instant: Instant
   #receivedMilliseconds = 0
@@ -118,33 +121,33 @@ export class Replica {
     })
   }
 
-  /** Epoch of the book; that of the first commit before there is a book. */
+  /** The book's epoch. Before there is a book, the first commit's epoch. */
   get epoch(): Epoch {
     return this.#epoch
   }
 
-  /** Epoch of the last commit, and the number of its last execution; undefined before the first commit. */
+  /** Epoch of the last commit, and the number of its last execution. Undefined before the first commit. */
   get followed(): Continuation | undefined {
     const { id: epoch } = this.#followedEpoch
     return epoch === '' ? undefined : { epoch, executionNumber: this.executions.epochNumber }
   }
 
-  /** Version of the last commit in this process; 0 before the first. */
+  /** Version of the last commit in this process. 0 before the first. */
   get version(): number {
     return this.view.version
   }
 
-  /** Instant of the last commit, or of an earlier replica's. */
+  /** Instant of the last commit, or an earlier replica's. */
   get instant(): Instant {
     return this.#instant
   }
 
-  /** When the first source message of the last commit arrived: wall clock, milliseconds with fractions. */
+  /** When the last commit's first source message arrived: wall clock, milliseconds with fractions. */
   get receivedMilliseconds(): number {
     return this.#receivedMilliseconds
   }
 
-  /** Whether the market was followed at a version; false for those that a state skipped. */
+  /** Whether the market was followed at a version. False for versions skipped by a state. */
   hasFollowed(version: number): boolean {
     return !this.#skipped.has(version)
   }
@@ -158,7 +161,7 @@ export class Replica {
     return this.#hasBook
   }
 
-  /** Whether the market is live. A new subscriber of a stale market is sent nothing. */
+  /** Whether the market is live. A stale market's new subscribers are sent nothing. */
   get live(): boolean {
     return this.#live
   }
@@ -173,12 +176,12 @@ export class Replica {
     return this.#isWithdrawn
   }
 
-  /** State of the instrument as its sources report it; undefined while it is not known. */
+  /** The instrument state as its sources report it. Undefined while not known. */
   get instrument(): Instrument | undefined {
     return this.#instrument
   }
 
-  /** Why the market is stale; empty when it is live. */
+  /** Why the market is stale. Empty when it is live. */
   get reason(): string {
     return this.#reason
   }
@@ -193,7 +196,7 @@ export class Replica {
     return this.#book.isCrossed()
   }
 
-  /** Opens the view of `depth` levels per side, fewer than are published; it follows the book until `closeView`. */
+  /** Opens a view with `depth` levels per side, fewer than are published. It follows the book until `closeView`. */
   openView(depth: number): View {
     return this.#views.open(depth, this.version)
   }
@@ -213,8 +216,8 @@ export class Replica {
   }
 
   /**
-   * Everything about the market now, for a follower that has the executions up to a number of an epoch: with those after
-   * it, if it is the present epoch. Undefined before the first commit.
+   * The market's whole state now, for a follower with the executions up to a number in an epoch. It includes the later
+   * ones, if the epoch is the present one. Undefined before the first commit.
    */
   state(epoch: string, executionNumber: number): MarketState | undefined {
     const { id, base } = this.#followedEpoch
@@ -245,8 +248,8 @@ export class Replica {
   }
 
   /**
-   * The end of the epoch before, for a follower that has its executions only up to a number: with those after it, and without
-   * a book. Undefined where the follower lacks none of them, and where they are not kept.
+   * The previous epoch's end, without a book, for a follower with its executions only up to a number. It includes the
+   * later ones. Undefined where the follower lacks none of them, and where they are not kept.
    */
   endedState(epoch: string, executionNumber: number): MarketState | undefined {
     const [ended, continues] = [this.#ended, this.#continues]
@@ -271,7 +274,7 @@ export class Replica {
     }
   }
 
-  /** Those of the followed epoch that a follower lacks; none if it could not join them to what it has. */
+  /** The followed epoch's executions after the follower's. None if the follower could not join them to its own. */
   #executionsSince(epoch: string, executionNumber: number): KeptExecution[] {
     const { id, base } = this.#followedEpoch
     if (epoch !== id && epoch !== this.#continues?.epoch) return []
@@ -331,7 +334,7 @@ export class Replica {
     this.#setStatus(state.live, state.reason)
   }
 
-  /** The epoch of the empty book is of its own, so that no cursor leads from it to a book of the sequencer. */
+  /** The empty book gets its own epoch, so that no cursor leads from it to one of the sequencer's books. */
   #withdraw(withdrawal: MarketWithdrawal): void {
     const { id, base } = this.#followedEpoch
     const version = this.version + 1
@@ -365,7 +368,7 @@ export class Replica {
     return undefined
   }
 
-  /** Moves everything that is derived from the book to a version, and reports it. */
+  /** Moves everything derived from the book to a version, and reports it. */
   #move(followed: Followed, version: number, movement: Movement): void {
     const { applied, attribution, begins, executionCount, isPublished } = movement
     const { milliseconds, nanoseconds, receivedMilliseconds = milliseconds } = followed

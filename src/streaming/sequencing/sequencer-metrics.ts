@@ -1,14 +1,14 @@
-/** The metrics of sequencers: commits, clock skew, rejected books and missed executions, by market. */
+/** The sequencers' metrics: commits, clock skew, rejected books and missed executions, by market. */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 
-/** Updated at every commit of a market. */
+/** Updated at every commit. */
 export interface CommitTotals {
   commits: number
   clockSkewMilliseconds: number
 }
 
 export interface SequencerMetrics {
-  /** By market. Plain numbers, read when scraped: looking up labels took a fifth of the time of a commit. */
+  /** By market. Plain numbers, read when scraped: label lookups took a fifth of a commit's time. */
   readonly totals: Map<string, CommitTotals>
   readonly violations: Counter<'market'>
   readonly missedExecutions: Counter<'market'>
@@ -55,7 +55,7 @@ export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetr
   }
 }
 
-/** Removes the series of a market that is no longer configured from the metrics. */
+/** Removes a market's series when it is no longer configured. */
 export function forgetMarket(metrics: SequencerMetrics, market: string): void {
   metrics.totals.delete(market)
   metrics.violations.remove({ market })

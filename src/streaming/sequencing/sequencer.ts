@@ -1,12 +1,12 @@
 /**
- * The one writer of a market. It applies the events of the market's source, or of the aggregate of several, to the full
+ * A market's only writer. It applies the events from the market's source, or from the aggregate of several, to the full
  * book and publishes commits: at most one per millisecond of the monotonic clock (`stop` does not wait for it), each
- * with the next version and a time strictly later than the one before, whatever the wall clock does. It never commits a
- * book that is crossed or has a negative amount: it counts the violation, publishes that the market is stale and asks
- * the source for a fresh snapshot; executions are still published. Where the source missed executions, the commit has
- * their place among the others. The book of a stale market is withdrawn after a while: one commit removes every level,
- * and one commit restores them when the market is live again.
- * A change of the instrument's state, or of the venues of levels, is a commit of its own if there is no other.
+ * with the next version and a strictly later time, whatever the wall clock does. It never commits a crossed book or one
+ * with a negative amount: it counts the violation, publishes the market as stale and asks the source for a fresh
+ * snapshot. Executions are still published. Where the source missed executions, the commit has their place among the
+ * others. A stale market's book is withdrawn after a while: one commit removes every level, and one commit restores
+ * them when the market is live again. A change to the instrument state, or to the levels' venues, is its own commit if
+ * there is no other.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../../platform/base/assert.ts'
@@ -30,7 +30,7 @@ import type { Bus, Continuation } from './bus.ts'
 import { PHASES, type PhaseName } from './phases.ts'
 import type { CommitTotals, SequencerMetrics } from './sequencer-metrics.ts'
 
-/** Minimum time between two commits of a market. */
+/** Minimum time between two commits in a market. */
 const COMMIT_MILLISECONDS_MIN = 1
 
 /** Clock skew above which a warning is logged: commit times are ahead of a wall clock that was set back. */
@@ -38,22 +38,19 @@ const CLOCK_SKEW_WARNED_MILLISECONDS = 1_000
 
 export interface SequencerOptions {
   readonly market: MarketDefinition
-  /** Identifies this run of the sequencer: greater, as text, than that of every earlier one of the market. */
+  /** Identifies this run of the sequencer: greater, as text, than every earlier run's in the market. */
   readonly epoch: string
   readonly bus: Bus
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
-  /**
-   * Every commit is later than this: when an earlier sequencer of the market last committed, milliseconds since the
-   * epoch.
-   */
+  /** Every commit is later than this: the time of the earlier sequencer's last commit, milliseconds since the epoch. */
   readonly floorMilliseconds: number
-  /** Set where the source continues the executions of an earlier sequencer, or reports that it missed some. */
+  /** Set where the source continues an earlier sequencer's executions, or reports missed ones. */
   readonly continues?: Continuation | undefined
-  /** How long a market may be stale before its book is withdrawn; absent = it stays. */
+  /** How long a market may be stale before its book is withdrawn. Absent = it stays. */
   readonly withdrawAfterMilliseconds?: number | undefined
-  /** Whether it may commit now; `resume` is to be called when it may again. Absent = always. */
+  /** Whether it may commit now. `resume` is to be called when it may again. Absent = always. */
   readonly mayCommit?: (() => boolean) | undefined
   /** Asks the market's sources for fresh snapshots, because the book broke an invariant or was found to be wrong. */
   readonly onRebuildNeeded: (reason: string) => void
@@ -62,33 +59,33 @@ export interface SequencerOptions {
 export class Sequencer {
   readonly #options: SequencerOptions
   readonly #book = new Book()
-  /** The changes of the one message since the last commit; undefined without one and after a second one. */
+  /** The changes from the only message since the last commit. Undefined without one and after a second one. */
   #only: readonly AppliedChange[] | undefined
-  /** After a second message: the published amounts of the levels changed since the last commit (bids, asks). */
+  /** After a second message: the published amounts for levels changed since the last commit (bids, asks). */
   readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
-  /** What was reported of venues since the last commit, and the one venue of all levels, which every snapshot repeats. */
+  /** The venue reports since the last commit, and the one venue for all levels, repeated by every snapshot. */
   readonly #attribution = new MergedAttribution()
   #onlyVenue: string | undefined
   #executions: Execution[] = []
-  /** How many of these precede the last miss; undefined without a miss. */
+  /** Number of executions before the last miss. Undefined without a miss. */
   #missedAt: number | undefined
   #version = 0
   #executionNumber = 0
   #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
   #phase: PhaseName = 'starting'
-  /** Position of the last message of a publication that the book contains, and that the committed book contains. */
+  /** Position of the last publication message in the book, and in the committed book. */
   #origin: string | undefined
   #committedOrigin: string | undefined
-  /** The state of the instrument, and whether a commit has it: until then followers keep that of an earlier sequencer. */
+  /** The instrument state, and whether a commit has it: until then followers keep an earlier sequencer's. */
   #instrument: Instrument | undefined
   #isInstrumentCommitted: boolean
   /** Requests for the next commit: `commit`, even an empty one; `wholeBook`, once the book is trusted. */
   readonly #requested = { commit: false, wholeBook: false }
   #scheduled: Timer | 'end-of-tick' | undefined
-  /** The timer of a stale market's withdrawal; `due` from its end until the commit that withdraws the book. */
+  /** The timer for a stale market's withdrawal. `due` from its end until the commit that withdraws the book. */
   #withdrawal: Timer | 'due' | undefined
-  /** When the oldest message that waits for a commit arrived, by the wall clock. */
+  /** When the oldest uncommitted message arrived, by the wall clock. */
   #receivedMilliseconds = 0
   #isSkewed = false
   readonly #totals: CommitTotals
@@ -110,7 +107,7 @@ export class Sequencer {
     })
   }
 
-  /** Time of the last commit, in milliseconds since the epoch; 0 before the first. */
+  /** Time of the last commit, in milliseconds since the epoch. 0 before the first. */
   get committedMilliseconds(): number {
     return this.#version === 0 ? 0 : this.#lastMilliseconds
   }
@@ -131,7 +128,7 @@ export class Sequencer {
       this.#scheduleCommit()
     } else if (event.type === 'update') {
       for (const execution of event.executions) this.#executions.push(execution)
-      // Without a book that they belong to, changes are ignored; executions do not depend on it.
+      // Without their book, changes are ignored. Executions do not depend on it.
       if (PHASES[this.#phase].isTrusted && !this.#refuse(event.changes)) {
         this.#note(this.#book.apply(event.changes))
         this.#attribute(event.attribution)
@@ -141,7 +138,7 @@ export class Sequencer {
     }
   }
 
-  /** Commits the state of the instrument; undefined = not known. */
+  /** Commits the instrument state. Undefined = not known. */
   setInstrument(instrument: Instrument | undefined): void {
     if (this.#phase === 'stopped' || isDeepStrictEqual(instrument, this.#instrument)) return
     this.#instrument = instrument
@@ -150,15 +147,15 @@ export class Sequencer {
     this.#scheduleCommit()
   }
 
-  /** The full book of a live market while it equals the last commit; undefined while changes wait for the next. */
+  /** A live market's full book while it equals the last commit. Undefined while changes wait for the next. */
   get settledBook(): Book | undefined {
     const isSettled = this.#only === undefined && this.#published[BID].size + this.#published[ASK].size === 0
     return this.#phase === 'live' && isSettled ? this.#book : undefined
   }
 
   /**
-   * Publishes the whole book with the next commit of a live market, because a replica or a subscriber was found to hold
-   * another one, and asks the source for a fresh snapshot, because the sequencer's own book may be wrong too.
+   * Publishes the whole book with a live market's next commit, because a replica or a subscriber was found to hold
+   * another one. Also asks the source for a fresh snapshot, because the sequencer's own book may be wrong too.
    */
   startOver(reason: string): void {
     this.#requested.wholeBook = true
@@ -167,7 +164,7 @@ export class Sequencer {
     this.#options.onRebuildNeeded(reason)
   }
 
-  /** Publishes, before there is a book, that an earlier sequencer of the market has ended and that this one follows it. */
+  /** Publishes, before there is a book, that this sequencer follows an earlier one for the market. */
   announce(): void {
     this.#publishStatus(false, 'the feed of the market was replaced; its first snapshot is awaited')
   }
@@ -177,7 +174,7 @@ export class Sequencer {
     if (this.#phase !== 'stopped') this.#scheduleCommit()
   }
 
-  /** Commits what was not committed yet; nothing is published after this. */
+  /** Commits pending changes. Nothing is published after this. */
   stop(): void {
     if (this.#phase === 'stopped') return
     if (this.#scheduled !== undefined) this.#commit()
@@ -284,7 +281,7 @@ export class Sequencer {
     if (wait > 0) {
       this.#scheduled = clock.schedule(wait, () => this.#commitIfDue())
     } else {
-      // Not now: messages that are read in one tick become one commit.
+      // Not now: messages read in one tick become one commit.
       this.#scheduled = 'end-of-tick'
       clock.endOfTick(() => this.#commitIfDue())
     }
@@ -293,7 +290,7 @@ export class Sequencer {
   #commitIfDue(): void {
     if (this.#phase === 'stopped') return
     this.#scheduled = undefined
-    // A timer may fire a little early by the monotonic clock; then the rest is waited for.
+    // A timer may fire a little early by the monotonic clock. The rest is then waited for.
     const early = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN > this.#options.clock.monotonicMilliseconds()
     if (early) this.#waitForCommit()
     else if (this.#options.mayCommit?.() !== false) this.#commit()
@@ -357,7 +354,7 @@ export class Sequencer {
   #isTrusted(): boolean {
     if (!PHASES[this.#phase].isTrusted) return false
     if (!this.#book.isCrossed()) return true
-    // A snapshot that the source sends in response, even at once, belongs to the next commit.
+    // A snapshot from the source in response, even at once, belongs to the next commit.
     this.#lastCommitMonotonic = this.#options.clock.monotonicMilliseconds()
     this.#violated('the book is crossed')
     return false

@@ -1,9 +1,9 @@
 /**
- * The versions of a market that a replica was never at, because a state of the bus skipped them: no cursor of them can
- * be resumed. It keeps the newest ranges; every version up to the last range that it dropped counts as skipped.
+ * A market's versions that a replica never had, because a bus state skipped them: their cursors cannot be resumed. It
+ * keeps the newest ranges. Every version up to the last dropped range counts as skipped.
  */
 
-/** Ranges kept. Each is a repair; with one a minute, those of the last hour are kept. */
+/** Ranges kept. Each is a repair: with one a minute, the last hour's ranges are kept. */
 const RANGES_KEPT = 64
 
 interface Range {
@@ -17,7 +17,7 @@ export class SkippedVersions {
   /** Every version below it counts as skipped. */
   #oldest = 0
 
-  /** Notes that the replica went from one version to another, later ranges after earlier ones. */
+  /** Notes that the replica went from one version to another. Later ranges follow earlier ones. */
   add(after: number, before: number): void {
     if (before <= after + 1) return
     this.#ranges.push({ after, before })

@@ -1,8 +1,8 @@
 /**
- * One view of one market (a number of levels per side) as market_data messages in both encodings: the UPDATE of each
- * commit, the conflated UPDATE from an earlier version to the current one, and SNAPSHOTs. Each is encoded once for all
- * subscribers that need it. A large SNAPSHOT is encoded in slices, so that it delays no other work, and is reused for
- * later subscribers as long as the UPDATE that completes it is small. It never decides which session gets what.
+ * One market view (a number of levels per side) as market_data messages in both encodings: each commit's UPDATE, the
+ * conflated UPDATE from an earlier version to the current one, and SNAPSHOTs. Each is encoded once for all subscribers.
+ * A large SNAPSHOT is encoded in slices, so that it delays no other work, and is reused for later subscribers as long
+ * as the completing UPDATE is small. It never decides which session gets which message.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { ViewDigest } from '../market/digest.ts'
@@ -37,39 +37,39 @@ import { ViewReceipts } from './view-receipts.ts'
 /** Levels encoded before the clock is read again: 4 ms before the code is compiled, 0.5 ms afterwards. */
 const SLICE_LEVELS = 4_096
 
-/** SNAPSHOTs of views up to this many levels are re-encoded for every version: that takes well under a millisecond. */
+/** SNAPSHOTs with up to this many levels are re-encoded for every version: this takes well under a millisecond. */
 const SMALL_VIEW_LEVELS = 2_048
 
-/** An UPDATE of more levels never fits into one frame: the shortest entry has 26 characters. */
+/** An UPDATE with more levels never fits into one frame: the shortest entry has 26 characters. */
 const FRAME_LEVELS_MAX = Math.floor(FRAGMENT_BYTES_MAX / 26)
 
-/** A cached SNAPSHOT is used while the UPDATE that completes it has at most this share of its levels. */
+/** A cached SNAPSHOT is used while the completing UPDATE has at most this share of its levels. */
 const COMPLETION_PART_MAX = 1 / 4
 
 /** Conflated updates cached per version: enough for a thousand subscribers whose sockets drain at once. */
 const CONFLATED_UPDATES_KEPT = 2_048
 
-/** Extended SNAPSHOTs cached per version, which differ in the cursor of the previous message. */
+/** Extended SNAPSHOTs cached per version, which differ in the previous message's cursor. */
 const EXTENDED_SNAPSHOTS_KEPT = 16
 
-/** Position or cursor of a subscription that was sent nothing yet. */
+/** Position or cursor of a subscription without any message yet. */
 export const NONE = -1
 
 export interface Snapshot {
   readonly version: number
-  /** The last version that had changed the view by then; the cursor of the message names it. */
+  /** The last version by then with a change to the view, named by the message's cursor. */
   readonly changeVersion: number
   /** In the base encoding. */
   readonly message: Message
-  /** In the extended encoding, by the cursor of the previous message; made from `head`. */
+  /** In the extended encoding, by the previous message's cursor. Made from `head`. */
   readonly extended: Map<number, Message>
   head: MessageHead | undefined
 }
 
-/** The difference to a version: none, one UPDATE, or the journal no longer reaches back that far. */
+/** The difference to a version: none, one UPDATE, or the journal no longer reaches back far enough. */
 export type Conflated = 'nothing' | 'too-old' | { readonly message: Message; readonly levelCount: number }
 
-/** The entry of a book in a heartbeat. */
+/** A book's entry in a heartbeat. */
 interface SentStatus {
   readonly text: string
   readonly cursor: string
@@ -91,11 +91,11 @@ export interface ViewFeedOptions {
   readonly replica: Replica
   readonly view: View
   readonly clock: Clock
-  /** Signs receipts of the view; undefined: there are none. */
+  /** Signs the view's receipts. Undefined: there are none. */
   readonly signer?: ReceiptSigner | undefined
   /**
-   * Present for a view whose levels name their venues: the view of the same depth without them. It has the same digests,
-   * and has to follow the market as long as this one.
+   * Present for a view whose levels name their venues: the view with the same depth without them. It has the same
+   * digests, and has to follow the market as long as this one.
    */
   readonly plain?: ViewFeed | undefined
 }
@@ -106,28 +106,28 @@ export class ViewFeed {
   readonly #replica: Replica
   readonly #clock: Clock
   readonly #cursors: Cursors
-  /** Number of subscriptions per encoding; nothing is encoded for an encoding without any. */
+  /** Number of subscriptions per encoding. Without any, the encoding is skipped. */
   readonly #subscribers: [base: number, extended: number] = [0, 0]
-  /** Extended subscriptions of this view, and of the one that has its digests. */
+  /** Extended subscriptions to this view, and to the one with its digests. */
   #digestUsers = 0
   /** Only while there are such subscriptions. */
   #digest: ViewDigest | undefined
   /** Only where receipts are signed. */
   readonly #receipts: ViewReceipts | undefined
-  /** Change version of the view after the last commit, and after the last one that was fanned out. */
+  /** The view's change version after the last commit, and after the last fanned-out one. */
   #cursor: number
   #fannedOutCursor: number
   /**
-   * Whether an UPDATE of this tick is too long for one frame, or the book was replaced: catch-up serves the
+   * Whether one of this tick's UPDATEs is too long for one frame, or the book was replaced: catch-up serves the
    * subscribers.
    */
   #isOversized: [base: boolean, extended: boolean] = [false, false]
   readonly #conflated = new Map<number | string, Conflated>()
-  /** Texts of the levels in these updates, by the object that the view returns for all of them. */
+  /** Level texts in these updates, by the view's object, which all of them share. */
   readonly #levelTexts = new Map<LevelChange, string>()
   #conflatedVersion = 0
   #snapshot: Snapshot | undefined
-  /** Version at which the cached SNAPSHOT was first requested; 0 = not yet. */
+  /** Version at which the cached SNAPSHOT was first requested. 0 = not yet. */
   #firstRequestVersion = 0
   #job: SnapshotJob | undefined
 
@@ -158,7 +158,7 @@ export class ViewFeed {
     if (encoding === EXTENDED) (this.#plain ?? this).#useDigest(-1)
   }
 
-  /** The UPDATE of a commit that made these changes to the view; undefined when there is none. */
+  /** The UPDATE for a commit with these changes to the view. Undefined when there is none. */
   encodeCommit(changes: readonly LevelChange[], startsOver: boolean): EncodedFrame | undefined {
     const prev = this.#cursor
     this.#cursor = this.view.changeVersion
@@ -191,8 +191,8 @@ export class ViewFeed {
   }
 
   /**
-   * Whether catch-up has to serve the subscribers: an UPDATE of this tick is too long for one frame, or the book was
-   * replaced.
+   * Whether catch-up has to serve the subscribers: one of this tick's UPDATEs is too long for one frame, or the book
+   * was replaced.
    */
   isOversized(encoding: Encoding): boolean {
     return this.#isOversized[encoding]
@@ -204,8 +204,8 @@ export class ViewFeed {
   }
 
   /**
-   * The one UPDATE from `version` to the current version. `cursor` is the change version that the previous message of
-   * the subscriber named: `version`, or an earlier one that has the same levels.
+   * The one UPDATE from `version` to the current version. `cursor` is the change version in the subscriber's previous
+   * message: `version`, or an earlier one with the same levels.
    */
   conflated(encoding: Encoding, version: number, cursor: number): Conflated {
     const view = this.view
@@ -227,8 +227,8 @@ export class ViewFeed {
   }
 
   /**
-   * A SNAPSHOT of a version later than `laterThan` that `conflated` can complete; undefined while it is being encoded.
-   * It is never from before the market last became live. The replica's version must be later than `laterThan`.
+   * A SNAPSHOT later than `laterThan` that `conflated` can complete. Undefined while it is being encoded. It is never
+   * from before the market last became live. The replica's version must be later than `laterThan`.
    */
   snapshot(encoding: Encoding, laterThan: number): Snapshot | undefined {
     const { version, instant, liveVersion } = this.#replica
@@ -244,7 +244,7 @@ export class ViewFeed {
     return this.#job === undefined ? this.#snapshot : undefined
   }
 
-  /** The message of a snapshot for a subscriber whose previous message named `cursor`. */
+  /** A snapshot's message for a subscriber whose previous message named `cursor`. */
   snapshotMessage(encoding: Encoding, snapshot: Snapshot, cursor: number): Message {
     const { extended, changeVersion } = snapshot
     if (encoding === BASE) return snapshot.message
@@ -264,14 +264,14 @@ export class ViewFeed {
     return this.#job !== undefined || this.#digest?.seeding === true || this.#receipts?.isWaiting === true
   }
 
-  /** Makes at least one slice, of a SNAPSHOT more until `untilMilliseconds` of the monotonic clock. */
+  /** Makes at least one SNAPSHOT slice, and more until `untilMilliseconds` of the monotonic clock. */
   work(untilMilliseconds: number): void {
     if (this.#job !== undefined) this.#encodeSnapshot(this.#job, untilMilliseconds)
     else if (this.#digest?.seeding === true) this.#digest.seed()
     else this.#receipts?.signWaiting()
   }
 
-  /** The version that a cursor names if the journal reaches back to it. */
+  /** The version named by a cursor, if the journal reaches back to it. */
   resumable(cursor: string): number | undefined {
     const version = this.#cursors.position(this.#replica.epoch, cursor)
     if (version === undefined || version === 0 || version > this.view.version) return undefined
@@ -280,11 +280,11 @@ export class ViewFeed {
   }
 
   /**
-   * The heartbeat's entry for a subscription whose last message had the book of `version` and named the change version
-   * `cursor`; undefined while the digest is not known. A stale book has no digest. `sinceMilliseconds`: when the market
+   * The heartbeat's entry for a subscription whose last message had the book at `version` and the change version
+   * `cursor`. Undefined while the digest is not known. A stale book has no digest. `sinceMilliseconds`: when the market
    * last became live or stale. A book from before the market became live, such as a withdrawn one, is confirmed by no
-   * source: it has no entry while a later one waits to be sent. Nor has one from before the book began again, whose
-   * cursors are not made any more: a throttled subscription has it until its interval ends.
+   * source: it has no entry while a later one waits to be sent. A book from before its restart has no entry either,
+   * because its cursors are no longer made: a throttled subscription has it until its interval ends.
    */
   status(version: number, cursor: number, sinceMilliseconds: number): SentStatus | undefined {
     const { market, epoch, live, liveVersion, instrument, publication, previous } = this.#replica
@@ -308,13 +308,13 @@ export class ViewFeed {
     else this.#digest ??= new ViewDigest(this.view, this.#replica.market)
   }
 
-  /** The text of a level that the view changed, as it is now. */
+  /** A changed level's text, as it is now. */
   #attributedText(change: LevelChange): string {
     const { market, attributed } = this.#replica
     return attributedLevelText(market, attributed.levelOf(change))
   }
 
-  /** The levels of the view, which do not change when the market does. */
+  /** The view's levels, which do not change when the market does. */
   #currentLevels(): readonly AttributedLevel[] {
     const levels = this.view.levels()
     return this.#plain === undefined ? levels : levels.map((level) => this.#replica.attributed.levelOf(level))

@@ -1,7 +1,7 @@
 /**
- * The receipts of one view, shared by all sessions: at most one signature per version of the view and per second. A
- * session whose book is of another version gets the latest receipt that is not later than its book. Only the last few
- * receipts and commit times are kept. It sees no session.
+ * One view's receipts, shared by all sessions: at most one signature per view version and per second. A session with
+ * another version's book gets the latest receipt no later than its book. Only the last few receipts and commit times
+ * are kept. It sees no session.
  */
 
 import type { ReceiptClaims } from '../../contract/receipt.ts'
@@ -9,15 +9,15 @@ import { type Instant, nanosecondText } from '../../platform/base/clock.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { ReceiptSigner } from './receipt-signer.ts'
 
-/** Commits whose times are kept: those of the second by which a throttled session may lag, at one per millisecond. */
+/** Commit times kept: enough for the second by which a throttled session may lag, at one commit per millisecond. */
 const TIMES_KEPT = 1_024
 
-/** Receipts kept for sessions that lag: throttled ones lag by up to a second. */
+/** Receipts kept for lagging sessions: throttled ones lag by up to a second. */
 const RECEIPTS_KEPT = 4
 
-/** The book of a session, as its entry in a heartbeat describes it. */
+/** A session's book, as its heartbeat entry describes it. */
 export interface ConfirmedBook {
-  /** The last version that changed the view, which the cursor names. */
+  /** The last version that changed the view, named by the cursor. */
   readonly changeVersion: number
   readonly cursor: string
   readonly digest: string
@@ -37,9 +37,9 @@ export class ViewReceipts {
   readonly #versions: number[] = []
   readonly #instants: Instant[] = []
   #noted = 0
-  /** In the order of their versions. */
+  /** In version order. */
   #receipts: readonly Receipt[] = []
-  /** The second, of the monotonic clock, of the last signature. */
+  /** The monotonic clock's second at the last signature. */
   #signedSecond = -1
   /** Waits for a tick in which the signer is not busy. */
   #waiting: { readonly changeVersion: number; readonly claims: ReceiptClaims } | undefined
@@ -50,14 +50,14 @@ export class ViewReceipts {
     this.#depth = depth
   }
 
-  /** Notes the commit time of a version that changed the view; versions ascend. */
+  /** Notes the commit time of a version that changed the view. Versions ascend. */
   note(changeVersion: number, instant: Instant): void {
     const place = this.#noted++ % TIMES_KEPT
     this.#versions[place] = changeVersion
     this.#instants[place] = instant
   }
 
-  /** The receipt for a book; undefined when there is none that is not later than it. */
+  /** The receipt for a book. Undefined when every receipt is later than it. */
   receiptOf(book: ConfirmedBook): string | undefined {
     const latest = this.#receipts.at(-1)
     if (latest === undefined || latest.changeVersion < book.changeVersion) this.#signLater(book)
@@ -80,7 +80,7 @@ export class ViewReceipts {
     this.#receipts = [...this.#receipts.slice(1 - RECEIPTS_KEPT), { changeVersion, text }]
   }
 
-  /** Signs the receipt of a later book than the last one: now, or in a later tick when the signer is busy. */
+  /** Signs the receipt for a later book than the last one: now, or in a later tick when the signer is busy. */
   #signLater({ changeVersion, cursor, digest, origin }: ConfirmedBook): void {
     if (this.#waiting !== undefined || this.#signedSecond === this.#second()) return
     const instant = this.#timeOf(changeVersion)
@@ -100,7 +100,7 @@ export class ViewReceipts {
     this.signWaiting()
   }
 
-  /** The commit time of a version; undefined when it is no longer kept. */
+  /** A version's commit time. Undefined when no longer kept. */
   #timeOf(changeVersion: number): Instant | undefined {
     const oldest = Math.max(0, this.#noted - TIMES_KEPT)
     for (let number = this.#noted - 1; number >= oldest; number--) {
