@@ -1,20 +1,20 @@
 /**
- * Compares followed books with those of their feeds. Every ten seconds the sending end of a link sends the digest of each
- * published book with its version, and the receiving end computes that of its own book at the same version. Levels beyond
- * the published depth are not compared. Digests are computed in slices, and a version that the journal of a book does not
- * reach is left out.
+ * Compares followed books with the books of their feeds. Every ten seconds a link's sending end sends each published
+ * book's digest and version. The receiving end computes the digest of its own book at the same version. Levels beyond
+ * the published depth are not compared. Digests are computed in slices. A version is left out when the book's journal
+ * no longer reaches it.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { ViewDigest } from '../market/digest.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { decode, type MarketScale, readScale, startMessage } from './bus-codec.ts'
 
-/** In which each market is compared once. */
+/** Each round compares every market once. */
 const ROUND_MILLISECONDS = 10_000
-/** Between two steps of a round, and between two slices of a large book. */
+/** The minimum pause between two steps in a round, and the pause between two slices of a large book. */
 const STEP_MILLISECONDS_MIN = 10
 
-/** The digest of a published book at a version. */
+/** A published book's digest at one version. */
 export interface BookDigest extends MarketScale {
   /** Published levels per side; 0 = all. */
   readonly depth: number
@@ -43,7 +43,7 @@ export function decodeDigest(bytes: Buffer): BookDigest {
   }))
 }
 
-/** A market of the sending end: `version` of `epoch` is that of the replica, or is not compared. */
+/** A market on the sending end. It is compared only while `version` in `epoch` is its replica's version. */
 export interface AuditableMarket {
   readonly replica: Replica
   readonly epoch: string
@@ -52,7 +52,7 @@ export interface AuditableMarket {
 
 export interface DigestSenderOptions {
   readonly clock: Clock
-  /** The markets that are followed by others now. */
+  /** The markets other processes follow now. */
   readonly markets: () => readonly AuditableMarket[]
   readonly send: (digest: BookDigest) => void
 }
@@ -93,10 +93,10 @@ export class DigestSender {
   }
 }
 
-/** `unknown`: the version was not followed, or is too old. */
+/** `unknown`: the replica did not follow the version, or the version is too old. */
 export type AuditOutcome = 'equal' | 'different' | 'unknown'
 
-/** Compares the book of a replica with the digest of its feed. */
+/** Compares a replica's book with its feed's digest. */
 export function auditBook(
   clock: Clock,
   replica: Replica,
@@ -115,14 +115,17 @@ export function auditBook(
   })
 }
 
-/** The replica's own version of a version of an epoch; undefined when it has not followed it, or does not show its book. */
+/**
+ * Converts a version in an epoch to the replica's own version. Undefined when the replica has not followed it, or does
+ * not show its book.
+ */
 function versionIn(replica: Replica, epoch: string, version: number): number | undefined {
   if (replica.epoch.id !== epoch || replica.followed?.epoch !== epoch || !replica.hasBook) return undefined
   const own = replica.epoch.base + version
   return own <= replica.version && replica.hasFollowed(own) ? own : undefined
 }
 
-/** Computes the digest of a published book at a version; undefined when that is no longer known. */
+/** Computes a published book's digest at a version. Undefined when the journal no longer reaches the version. */
 function digestAt(clock: Clock, replica: Replica, version: number, take: (digest: string | undefined) => void): void {
   const digest = new ViewDigest(replica.view, replica.market)
   const step = (): void => {

@@ -1,6 +1,6 @@
 /**
- * Writing and reading of bytes for the messages of a bus: LEB128 integers (seven bits a byte, the least significant
- * first), doubles, texts. A reader checks every length against what is there. Pure.
+ * Writes and reads the bytes of bus messages: LEB128 integers (seven bits per byte, least significant first), doubles
+ * and texts. A reader checks every length against the bytes left. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 
@@ -10,7 +10,7 @@ export class BusFormatError extends Error {
 
 const INITIAL_BYTES = 512
 const DOUBLE_BYTES = 8
-/** The most bytes of an integer: 36 times seven bits are more than any amount has. */
+/** The longest integer in bytes: 36 times seven bits hold more than any amount. */
 const INTEGER_BYTES_MAX = 36
 
 export class ByteWriter {
@@ -26,7 +26,7 @@ export class ByteWriter {
   integer(value: number): void {
     this.#reserve(INTEGER_BYTES_MAX)
     let rest = value
-    // The lower bits of a number beyond 32 bits have to be taken by arithmetic.
+    // Bitwise operators work on 32 bits only, so a larger number's lower bits are taken by arithmetic.
     while (rest >= 0x1000_0000) {
       this.#bytes[this.#length++] = (rest % 0x80) | 0x80
       rest = Math.floor(rest / 0x80)
@@ -64,7 +64,7 @@ export class ByteWriter {
     this.#length += this.#bytes.write(value, this.#length)
   }
 
-  /** What was written; the writer is not used after this. */
+  /** Returns the bytes. The writer is not used afterwards. */
   finish(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -132,7 +132,7 @@ export class ByteReader {
 
   list<Item>(read: () => Item): Item[] {
     const count = this.integer()
-    // Every item takes at least a byte: a wrong count cannot ask for more memory than the message has.
+    // Every item takes at least one byte, so a wrong count cannot request more memory than the message has.
     if (count > this.#bytes.length - this.#position) throw new BusFormatError('a list is longer than its message')
     const items: Item[] = []
     for (let index = 0; index < count; index++) items.push(read())

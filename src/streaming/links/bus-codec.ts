@@ -1,27 +1,32 @@
 /**
- * The messages of a bus as bytes, for links between processes. Integers are LEB128 (seven bits a byte, the least
- * significant first), so that most levels take 8 to 10 bytes; amounts may be beyond safe integers. Every message begins
- * with the version of this format: a reader of another one refuses it by name. Decoding validates what it reads. Pure.
+ * Encodes bus messages as bytes, for links between processes. Integers are LEB128 (seven bits per byte, least
+ * significant first), so most levels take 8 to 10 bytes. Amounts may exceed the safe integers. Every message begins
+ * with this format's version, and a reader rejects every other version by its number. Decoding validates its input.
+ * Pure.
  */
 import { type Execution, INSTRUMENT_STATES, type Instrument } from '../market/event.ts'
 import type { Commit, Continuation, KeptExecution, MarketState, MarketStatus } from '../sequencing/bus.ts'
 import { BusFormatError, ByteReader as Reader, ByteWriter as Writer } from './bus-bytes.ts'
 import { readAttribution, readLevels, writeAttribution, writeLevels } from './bus-levels.ts'
 
-/** A change that an earlier release cannot read increases it. */
+/** Increased by every change that an earlier release cannot read. */
 export const BUS_FORMAT = 1
 
-/** What one process sends to another about one market in one tick, in the order of publishing. */
+/** A process sends these to another one about one market per tick, in publishing order. */
 export type SentMessage = Commit | MarketStatus
 
-/** Names a market and the scale of its integers: processes with different ones do not understand each other. */
+/**
+ * Names a market and its integers' scale. Processes that configure different scales do not follow each other's books.
+ */
 export interface MarketScale {
   readonly market: string
   readonly priceDecimals: number
   readonly amountDecimals: number
 }
 
-/** The newest version of a market, sent once a second: the loss of the last message before a silence shows nowhere else. */
+/**
+ * A market's newest version, sent once a second. Nothing else reveals the loss of the last message before a silence.
+ */
 export interface Heartbeat extends MarketScale {
   readonly epoch: string
   readonly version: number
@@ -29,7 +34,7 @@ export interface Heartbeat extends MarketScale {
   readonly reason: string
 }
 
-/** The kinds of messages. A commit with an attribution has it at its end. */
+/** Message kinds. A commit with an attribution has it at its end. */
 const COMMIT = 1
 const STATUS = 2
 const ATTRIBUTED_COMMIT = 3
@@ -123,7 +128,7 @@ export function decode<Value>(bytes: Buffer, read: (reader: Reader) => Value): V
   return value
 }
 
-/** Members that a commit may have, as bits. */
+/** Optional members and flags of a commit, as bits. */
 const MISSED = 1
 const BOOK = 2
 const BEGINS_BOOK = 4
@@ -212,7 +217,7 @@ function readStatus(reader: Reader, market: string): MarketStatus {
   return { type: 'status', market, epoch, version, live: reader.byte() === 1, reason: reader.text() }
 }
 
-/** Members and flags of a state, as bits. */
+/** Optional members and flags of a state, as bits. */
 const HAS_BOOK = 1
 const WITHDRAWN = 2
 const LIVE = 4
@@ -308,7 +313,7 @@ function readHead(reader: Reader, market: string): Head {
   }
 }
 
-/** Members that an execution may have, as bits. */
+/** Optional members and the taker side of an execution, as bits. */
 const EXECUTION_ID = 1
 const BUYER = 2
 const SELLER = 4

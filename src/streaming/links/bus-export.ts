@@ -1,8 +1,8 @@
 /**
- * The sending end of a link: passes on what the bus of this process publishes about some markets, one message per market
- * and tick, and once a second the newest version of each. It answers requests for the state of a market from the replica
- * of this process; the state of a version is encoded once for all who ask. It never waits for a follower: what the link
- * cannot take is lost, and the follower notices.
+ * A link's sending end. It passes on everything published about some markets on this process's bus, as one message per
+ * market and tick. Once a second it sends each market's newest version. It answers state requests from this process's
+ * replica, and encodes each version's state once for all followers at the same position. It never waits for a follower:
+ * the link drops messages that it cannot take, and the follower notices the loss.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { MarketDefinition, Proof } from '../market/event.ts'
@@ -22,21 +22,21 @@ import { encodeProofs } from './market-proofs.ts'
 
 const HEARTBEAT_MILLISECONDS = 1_000
 
-/** Markets in one heartbeat: with 60 bytes each, a message of 30 KiB. */
+/** Markets in one heartbeat: at 60 bytes each, a message has 30 KiB. */
 const HEARTBEAT_MARKETS_MAX = 500
 
-/** Why a market is not live whose sequencer has no book yet. */
+/** Why a market is not live while its sequencer has no book yet. */
 const NO_BOOK = 'waiting for the first snapshot'
 
-/** Requests that wait for a later commit, per market; more are not answered, and repeated by those who ask. */
+/** Requests per market that wait for a later commit. Further ones are not answered, and their followers repeat them. */
 const WAITING_REQUESTS_MAX = 1_000
 
 export interface ExportTransport {
-  /** Sends encoded messages of one market to all followers. */
+  /** Sends one market's encoded messages to all followers. */
   sendMessages(market: string, bytes: Buffer): void
   sendHeartbeats(bytes: Buffer): void
   sendDigest(bytes: Buffer): void
-  /** Absent where no process at the other end shows it. */
+  /** Absent where no process at the other end shows the proofs. */
   sendProofs?(bytes: Buffer): void
 }
 
@@ -45,31 +45,32 @@ export interface BusExportOptions {
   readonly clock: Clock
   readonly transport: ExportTransport
   readonly replicaOf: (market: string) => Replica | undefined
-  /** What proves the book of a market that this process writes; NONE where it is absent. */
+  /** The proof of a book written by this process. Absent = NONE. */
   readonly proofOf?: (market: string) => Proof
   /**
-   * Whether this process hears of a market's sequencer; absent where it has the sequencers itself. Of a market that is not
-   * heard of, followers get no heartbeat and no state: like this process, they withdraw its book in time.
+   * Whether this process hears from a market's sequencer. Absent where the sequencers run in this process. While a
+   * market is not heard from, followers get neither heartbeats nor states, so they withdraw its book in time, as this
+   * process does.
    */
   readonly isHeard?: (market: string) => boolean
 }
 
 interface ExportedMarket {
   readonly symbol: string
-  /** Of this tick. */
+  /** The current tick's messages. */
   messages: SentMessage[]
   /** Whether a state replaced everything in this tick. */
   isReplaced: boolean
   /** Undefined before the first message. */
   newest: Pick<Heartbeat, 'epoch' | 'version'> | undefined
-  /** The answers of one version, by the number of the last execution that the asker has. */
+  /** One version's encoded states, by the follower's epoch and last execution number. */
   readonly encoded: Map<string, Buffer>
   encodedVersion: number
   waiting: WaitingRequest[]
   readonly end: () => void
 }
 
-/** Sends states to the follower that asked, in this order. */
+/** Sends the states to the follower that asked, in this order. */
 type Answer = (states: readonly Buffer[]) => void
 
 interface WaitingRequest {
@@ -96,7 +97,7 @@ export class BusExport {
 
   /**
    * Sends everything about a market from now on, until the returned function is called. Its replica exists.
-   * @param isNew its sequencer starts after this, so that what the replica has is of an earlier one, and not sent
+   * @param isNew the market's sequencer starts after this call, so the replica holds an earlier epoch and is not sent
    */
   add(symbol: string, isNew = false): () => void {
     const replica = this.#options.replicaOf(symbol)
@@ -119,7 +120,10 @@ export class BusExport {
     }
   }
 
-  /** Announces a later epoch of markets that this process will write: followers ignore the earlier ones from then on. */
+  /**
+   * Announces the later epoch of markets that this process is about to write. From then on followers ignore earlier
+   * epochs.
+   */
   announce(symbols: readonly string[], epoch: string): void {
     const replicas = symbols.flatMap((symbol) => this.#options.replicaOf(symbol) ?? [])
     const status = { version: 0, live: false, reason: NO_BOOK }
@@ -127,7 +131,7 @@ export class BusExport {
       this.#options.transport.sendHeartbeats(encodeHeartbeats(part))
   }
 
-  /** Answers a request, now or with a later message of the market; not at all when the market is not known here. */
+  /** Answers a request now or after a later message of the market. A market unknown here gets no answer. */
   onStateRequest(request: StateRequest, answer: Answer): void {
     const market = this.#markets.get(request.market)
     const replica = this.#options.replicaOf(request.market)
@@ -143,7 +147,7 @@ export class BusExport {
       this.#answer(market, replica, request, answer)
       return
     }
-    // Nothing was committed yet, or somewhere a later time was sent: that of an earlier feed, or of a withdrawn book.
+    // Either nothing is committed yet, or the follower has seen a later time, from an earlier feed or a withdrawn book.
     waitFor(market, request, answer)
     this.#options.bus.requestCommit(request.market, request.milliseconds)
   }
@@ -167,7 +171,7 @@ export class BusExport {
   }
 
   #auditable(): AuditableMarket[] {
-    // A digest is of a version that its market was sent.
+    // A digest may only name a version that was already sent.
     this.#endTick()
     return [...this.#markets.values()].flatMap(({ symbol, newest }) => {
       const replica = this.#options.replicaOf(symbol)
@@ -176,7 +180,7 @@ export class BusExport {
   }
 
   #sendHeartbeats(): void {
-    // A heartbeat names no version that its market was not sent.
+    // A heartbeat may only name a version that was already sent.
     this.#endTick()
     for (const part of inParts([...this.#markets.values()].flatMap((market) => this.#heartbeatOf(market))))
       this.#send(part)
@@ -190,7 +194,7 @@ export class BusExport {
     )
   }
 
-  /** None of a market of which nothing was sent, or nothing is heard. */
+  /** Empty when nothing was sent about the market yet, or its sequencer is not heard from. */
   #heartbeatOf({ symbol, newest }: ExportedMarket): Heartbeat[] {
     const replica = this.#options.replicaOf(symbol)
     if (newest === undefined || replica === undefined || !this.#isHeard(symbol)) return []
@@ -203,7 +207,7 @@ export class BusExport {
     market.newest = { epoch: message.epoch, version: message.version }
     if (message.type === 'state') market.isReplaced = true
     else market.messages.push(message)
-    // An encoded state has the status of its time.
+    // An encoded state contains the status at its encoding.
     if (message.type === 'status') market.encoded.clear()
     if (this.#dirty.size === 0) this.#options.clock.endOfTick(() => this.#endTick())
     this.#dirty.add(market)
@@ -220,7 +224,7 @@ export class BusExport {
       if (replica === undefined || this.#markets.get(symbol) !== market) continue
       const { transport } = this.#options
       if (messages.length > 0) transport.sendMessages(symbol, encodeMessages(scaleOf(replica.market), messages))
-      // A state is not sent to all: who has an earlier version asks for it.
+      // States are not broadcast: each follower at an earlier version requests one.
       if (isReplaced) transport.sendHeartbeats(encodeHeartbeats(this.#heartbeatOf(market)))
       market.waiting = []
       for (const { request, answer } of waiting) this.onStateRequest(request, answer)
@@ -230,7 +234,8 @@ export class BusExport {
   #answer(market: ExportedMarket, replica: Replica, { epoch, executionNumber }: StateRequest, answer: Answer): void {
     if (market.encodedVersion !== replica.version) market.encoded.clear()
     market.encodedVersion = replica.version
-    // First, so that a follower has everything that the present epoch continues. Earlier releases ignore it.
+    // The ended epoch comes first, so a follower has everything that the present epoch continues. Earlier releases
+    // ignore it.
     const ended = replica.endedState(epoch, executionNumber)
     const key = `${epoch} ${executionNumber}`
     let bytes = market.encoded.get(key)
@@ -252,8 +257,7 @@ function inParts(heartbeats: readonly Heartbeat[]): Heartbeat[][] {
 }
 
 /**
- * A market can be live with the book of an earlier epoch, whose followers must not take the empty book of a later one
- * for it.
+ * A market can be live with an earlier epoch's book. Its followers must not mistake a later epoch's empty book for it.
  */
 function statusOf({ epoch, followed, live, reason }: Replica): Pick<Heartbeat, 'live' | 'reason'> {
   return live && epoch.id !== followed?.epoch ? { live: false, reason: NO_BOOK } : { live, reason }
@@ -267,7 +271,7 @@ export function scaleOf({ symbol, priceDecimals, amountDecimals }: MarketDefinit
   return { market: symbol, priceDecimals, amountDecimals }
 }
 
-/** Whether integers of a message have the scale of a market. */
+/** Whether a message's integers have the market's scale. */
 export function hasScale(market: MarketDefinition, { priceDecimals, amountDecimals }: MarketScale): boolean {
   return market.priceDecimals === priceDecimals && market.amountDecimals === amountDecimals
 }

@@ -1,7 +1,7 @@
 /**
- * The receiving end of a link: publishes on the bus of this process what another process sends about markets. Each
- * market has a follower, which notices and repairs losses. Bytes that are not messages of the bus are counted, and logged
- * at most once a minute: what they would have said is missing, which the follower notices.
+ * A link's receiving end. It publishes another process's market messages on this process's bus. Each market has a
+ * follower that notices and repairs losses. Malformed messages are counted, and logged at most once a minute. Followers
+ * notice the missing content.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -21,7 +21,7 @@ import { decodePositions, type SourcePositionLog } from './source-positions.ts'
 
 const CHECK_MILLISECONDS = 1_000
 
-/** Time between two log lines about messages that cannot be read. */
+/** Time between two log lines about malformed messages. */
 const MALFORMED_LOG_MILLISECONDS = 60_000
 
 export interface ImportMetrics {
@@ -80,11 +80,11 @@ export interface BusImportOptions {
   readonly transport: ImportTransport
   /** The replica that follows a market on this bus. */
   readonly replicaOf: (market: string) => Replica | undefined
-  /** Called with each epoch of a market that is later than all that were heard of before. It may call `follow`. */
+  /** Called with each epoch later than all earlier ones heard for a market. It may call `follow`. */
   readonly onLaterEpoch?: (market: string, epoch: string) => void
-  /** Notes how far the sources of followed markets were followed; absent where this process never writes them. */
+  /** Records the source positions of followed markets. Absent where this process never writes them. */
   readonly positions?: Pick<SourcePositionLog, 'note'> | undefined
-  /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+  /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: ImportMetrics
 }
@@ -92,9 +92,9 @@ export interface BusImportOptions {
 export class BusImport {
   readonly #options: BusImportOptions
   readonly #followers = new Map<string, { readonly definition: MarketDefinition; readonly follower: Follower }>()
-  /** The last ones that were sent of followed markets. */
+  /** The last proof received for each followed market. */
   readonly #proofs = new Map<string, MarketProof>()
-  /** Markets of which others send integers of another scale. */
+  /** Markets for which other processes send integers at another scale. */
   readonly #differing = new Set<string>()
   readonly #malformedLog: Throttle
   #hasHeardFeed = false
@@ -108,7 +108,8 @@ export class BusImport {
 
   /**
    * Follows a market from now on, until the returned function is called.
-   * @param lastMilliseconds when it was last committed for subscribers of this process, who may subscribe again; 0 = never
+   * @param lastMilliseconds the market's last commit time for this process's subscribers, who may subscribe again; 0 =
+   * never
    */
   add(definition: MarketDefinition, lastMilliseconds = 0): () => void {
     const { transport, metrics, onLaterEpoch } = this.#options
@@ -141,32 +142,32 @@ export class BusImport {
     }
   }
 
-  /** The market is written by this process from now on; to be called before its sequencer starts. */
+  /** From now on this process writes the market. Must be called before the market's sequencer starts. */
   lead(market: string): void {
     this.#followers.get(market)?.follower.lead()
   }
 
-  /** A market that this process wrote is followed again; to be called when its sequencer has ended. */
+  /** Follows a market again that this process wrote. Must be called after the market's sequencer has ended. */
   follow(market: string): void {
     this.#followers.get(market)?.follower.follow()
   }
 
-  /** Markets that are not followed without a gap at the moment. */
+  /** Markets that are not followed without a gap now. */
   get notCurrent(): string[] {
     return [...this.#followers].filter(([, { follower }]) => !follower.isCurrent).map(([market]) => market)
   }
 
-  /** Whether the sequencer of a market is heard of, or in this process, and the book of the market is shown. */
+  /** Whether a market's sequencer is heard from or runs in this process, and the market's book is shown. */
   isHeard(market: string): boolean {
     return this.#followers.get(market)?.follower.isHeard === true
   }
 
-  /** Whether a feed has sent a heartbeat since the start, of whichever markets. */
+  /** Whether any feed has sent a heartbeat since the start, for any market. */
   get hasHeardFeed(): boolean {
     return this.#hasHeardFeed
   }
 
-  /** Repeats the requests that are under way, because there was no link that could carry them. */
+  /** Repeats the pending requests, because no link could carry them before. */
   requestAgain(): void {
     for (const { follower } of this.#followers.values()) follower.requestAgain()
   }
@@ -198,7 +199,7 @@ export class BusImport {
     })
   }
 
-  /** What proves the book of a followed market; NONE until the process that writes it has said so. */
+  /** The proof of a followed market's book. NONE until the writing process has sent one. */
   proofOf(market: string): Proof {
     const known = this.#proofs.get(market)
     return known !== undefined && known.epoch === this.#options.replicaOf(market)?.followed?.epoch
@@ -237,7 +238,7 @@ export class BusImport {
     })
   }
 
-  /** Undefined for a market that is not followed, or of which the other end has another scale. */
+  /** Undefined for a market that is not followed, or has another scale at the other end. */
   #followerOf(scale: MarketScale): Follower | undefined {
     const followed = this.#followers.get(scale.market)
     if (followed === undefined) return undefined

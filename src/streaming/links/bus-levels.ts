@@ -1,4 +1,4 @@
-/** Levels, and which venue has how much of them, in the messages of a bus as bytes. Pure. */
+/** Encodes levels, and each venue's share in them, as bytes in bus messages. Pure. */
 import { ASK, type Attribution, BID, type LevelChange, type LevelVenues, type Side } from '../market/event.ts'
 import { BusFormatError, type ByteReader as Reader, type ByteWriter as Writer } from './bus-bytes.ts'
 
@@ -21,10 +21,10 @@ function readSide(reader: Reader): Side {
   return side
 }
 
-/** Kinds of attributions. */
+/** Attribution kinds. */
 const ATTRIBUTIONS = ['only', 'all', 'some'] as const
 
-/** The names of the venues precede the levels, which name them by their place. */
+/** The venue names come first. The levels refer to them by index. */
 export function writeAttribution(writer: Writer, attribution: Attribution): void {
   writer.byte(ATTRIBUTIONS.indexOf(attribution.type))
   if (attribution.type === 'only') {

@@ -1,17 +1,19 @@
-/** What the follower of a market asks of its feed, as bytes: `bus-codec` has the messages and states that answer it. */
+/**
+ * Encodes a market follower's requests to its feed as bytes. `bus-codec` has the messages and states that answer them.
+ */
 import { ByteWriter } from './bus-bytes.ts'
 import { BUS_FORMAT, decode, type MarketScale, readScale, startMessage } from './bus-codec.ts'
 
-/** What a follower has of a market when it asks for its state; zeros and empty texts where it has nothing. */
+/** A follower's position in a market when it requests the state. Zeros and empty texts where it has nothing. */
 export interface StateRequest extends MarketScale {
   readonly epoch: string
   readonly version: number
   readonly executionNumber: number
-  /** Time of its last commit: that of the answer is later. */
+  /** The follower's last commit time. The answer's time is later. */
   readonly milliseconds: number
 }
 
-/** Requests a commit, later than a time in milliseconds, or at any time (0). */
+/** Requests a commit later than a time in milliseconds, or at any time (0). */
 export interface CommitRequest {
   readonly market: string
   readonly laterThanMilliseconds: number

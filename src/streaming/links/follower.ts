@@ -1,59 +1,62 @@
 /**
- * Follows one market whose sequencer is in another process, over a link that may lose messages, and publishes on the bus
- * of this process what a replica can apply: each commit after the one before it, or a state that replaces them. It
- * notices a loss by the version of a commit, or by a heartbeat when nothing follows; then it requests the state of the
- * market, keeps what arrives meanwhile up to a limit, and publishes the state and what was kept and is later. One request
- * is under way at a time, and repeated after a while. Of two epochs the later one counts, in answers too: what an
- * earlier one still sends is ignored. When nothing has been heard for a while it publishes that the market is stale, and
- * after `withdrawAfterMilliseconds` of that it withdraws the book. `checkContact` is to be called once a second.
+ * Follows one market whose sequencer runs in another process, over a link that may lose messages. On this process's bus
+ * it publishes only what a replica can apply: each commit after its predecessor, or a state that replaces them.
+ *
+ * A loss shows in a commit's version, or in a heartbeat when no commit follows. The follower then requests the market's
+ * state and keeps the messages that arrive meanwhile, up to a limit. It publishes the state, then the later kept
+ * messages. One request is pending at a time, and it is repeated after a while.
+ *
+ * The latest epoch counts, in answers too. Of an earlier epoch only the final state is still published. When nothing
+ * has been heard for a while, the follower publishes that the market is stale. After `withdrawAfterMilliseconds` it
+ * withdraws the book. `checkContact` must be called once a second.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Bus, MarketMessage, MarketState, MarketStatus } from '../sequencing/bus.ts'
 import type { Heartbeat, SentMessage } from './bus-codec.ts'
 
-/** Without any message or heartbeat for so long, the market is stale: three heartbeats are missing. */
+/** A market is stale after this time without a message or heartbeat: three heartbeats are missing. */
 const CONTACT_MILLISECONDS_MAX = 3_500
 
-/** Messages kept while the state is awaited: those of ten seconds of a fast market. More are dropped, and asked for. */
+/** Messages kept while the state is awaited: ten seconds of a fast market. More are dropped, and requested. */
 const KEPT_MESSAGES_MAX = 10_000
 
-/** Wait before the first request, spread at random so that the followers of a feed do not ask in the same instant. */
+/** A random wait up to this precedes the first request, so a feed's followers do not all ask in the same instant. */
 const REQUEST_SPREAD_MILLISECONDS = 50
-/** Wait before a request is repeated; it doubles up to the maximum, and a random part of it is added. */
+/** Wait before a request is repeated. It doubles up to the maximum, plus a random part of the same length. */
 const REPEAT_MILLISECONDS_MIN = 1_000
 const REPEAT_MILLISECONDS_MAX = 8_000
 
-/** Why the market is stale, when its sequencer is not heard of. */
+/** Why a market is stale while its sequencer is not heard from. */
 const NO_CONTACT = 'no contact with the feed of the market'
 const WRONG_BOOK = 'its book was not that of the feed'
 
 export interface FollowerMetrics {
-  /** A loss was noticed; it is repaired by a state. */
+  /** A loss was noticed. A state repairs it. */
   gap(): void
   repaired(): void
 }
 
 export interface FollowerOptions {
   readonly market: string
-  /** The bus of this process. */
+  /** This process's bus. */
   readonly bus: Bus
   readonly clock: Clock
   /** A number in [0, 1). */
   readonly random: () => number
-  /** Sends a request for the state; the answer comes to `onState`, or never. */
+  /** Requests the state. The answer comes to `onState`, or never. */
   readonly requestState: (position: Readonly<Position>) => void
-  /** Sends a request for a commit that is later than this; 0 = at any time. */
+  /** Requests a commit later than this time; 0 = at any time. */
   readonly requestCommit: (laterThanMilliseconds: number) => void
-  /** Called with each epoch on the link that is later than all before. It may call `follow`. */
+  /** Called with each epoch on the link later than all earlier ones. It may call `follow`. */
   readonly onLaterEpoch?: (epoch: string) => void
-  /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+  /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: FollowerMetrics
-  /** Everything that is published is later than this: milliseconds since the epoch. */
+  /** Everything published is later than this, in milliseconds since the epoch. */
   readonly lastMilliseconds: number
 }
 
-/** What this process has of the market. */
+/** This process's position in the market. */
 interface Position {
   epoch: string
   version: number
@@ -63,7 +66,7 @@ interface Position {
 
 interface Repair {
   kept: SentMessage[]
-  /** Whether everything since the last request was kept. */
+  /** Whether every message since the last request was kept. */
   isComplete: boolean
   timer: Timer
   waitMilliseconds: number
@@ -72,17 +75,17 @@ interface Repair {
 export class Follower {
   readonly #options: FollowerOptions
   readonly #position: Position = { epoch: '', version: 0, executionNumber: 0, milliseconds: 0 }
-  /** The latest epoch heard of; everything of an earlier one is ignored. */
+  /** The latest epoch heard from. Earlier epochs' messages are ignored. */
   #latestEpoch = ''
   #status: Pick<MarketStatus, 'live' | 'reason'> = { live: false, reason: '' }
-  /** Only while a state is awaited. */
+  /** Defined only while a state is awaited. */
   #repair: Repair | undefined
-  /** The time that a requested commit has to be later than, or 0; undefined when none is requested. */
+  /** A requested commit has to be later than this time, or 0. Undefined while none is requested. */
   #wantedLaterThan: number | undefined
   #isWithdrawn = false
-  /** Whether the sequencer of the market is in this process. */
+  /** Whether the market's sequencer is in this process. */
   #isLeading = false
-  /** Epoch of the book that is shown; empty when none is. */
+  /** The shown book's epoch; empty while no book is shown. */
   #bookEpoch = ''
   /** When the market became stale; undefined while it is live. */
   #staleMilliseconds: number | undefined
@@ -96,7 +99,7 @@ export class Follower {
     const { bus, market } = options
     this.#position.milliseconds = options.lastMilliseconds
     this.#contactMilliseconds = options.clock.monotonicMilliseconds()
-    // A market that runs already is not waited for until its next heartbeat.
+    // If the market already runs, this does not wait for its next heartbeat.
     this.#beginRepair([])
     this.#endSubscription = bus.subscribe(market, (message) => this.#note(message))
     this.#endService = this.#serve()
@@ -107,28 +110,28 @@ export class Follower {
     return (this.#hasContact || this.#isLeading) && this.#repair === undefined && this.#position.version > 0
   }
 
-  /** Whether its sequencer is heard of, or in this process, and its book is not withdrawn here. */
+  /** Whether its sequencer is heard from or runs in this process, and its book is not withdrawn here. */
   get isHeard(): boolean {
     return this.#isLeading || (this.#hasContact && !this.#isWithdrawn)
   }
 
-  /** The market is written by this process from now on; to be called before its sequencer starts. */
+  /** From now on this process writes the market. Must be called before the market's sequencer starts. */
   lead(): void {
     this.#isLeading = true
     this.#endRepair()
     this.#endService()
   }
 
-  /** The market is written by another process again; to be called when the sequencer of this one has ended. */
+  /** Another process writes the market again. Must be called after this process's sequencer has ended. */
   follow(): void {
     this.#isLeading = false
     this.#endService = this.#serve()
-    // The next leader has as long as one that is heard of before the market counts as stale.
+    // The next leader gets the full contact time before the market counts as stale.
     this.#noteContact()
     this.#beginRepair([])
   }
 
-  /** Takes the messages of one tick, in the order of publishing. */
+  /** Takes one tick's messages, in publishing order. */
   onMessages(messages: readonly SentMessage[]): void {
     for (const message of messages) {
       if (!this.#isFollowed(message.epoch)) continue
@@ -141,7 +144,7 @@ export class Follower {
   onHeartbeat({ epoch, version, live, reason }: Pick<Heartbeat, 'epoch' | 'version' | 'live' | 'reason'>): void {
     if (!this.#isFollowed(epoch)) return
     this.#noteContact()
-    // A sequencer that has committed nothing yet: its first commit comes next.
+    // The sequencer has committed nothing yet: its first commit comes next.
     if (version === 0) this.#publishStatus(live, reason)
     if (version === 0 || this.#repair !== undefined) return
     if (epoch !== this.#position.epoch || version > this.#position.version || this.#isWithdrawn) {
@@ -149,11 +152,11 @@ export class Follower {
       return
     }
     if (this.#wantedLaterThan !== undefined) this.#options.requestCommit(this.#wantedLaterThan)
-    // A status alone was lost.
+    // Only a status was lost.
     if (version === this.#position.version) this.#publishStatus(live, reason)
   }
 
-  /** Takes the answer to a request; one that comes late, or to nothing, is ignored. */
+  /** Takes the answer to a request. A late or unrequested answer is ignored. */
   onState(state: MarketState): void {
     if (this.#repair === undefined) return
     if (!this.#isFollowed(state.epoch)) {
@@ -163,9 +166,9 @@ export class Follower {
     this.#noteContact()
     const { epoch, version, milliseconds } = this.#position
     const isSame = state.epoch === epoch && state.version === version && !this.#isWithdrawn
-    // Time never goes back: the request is repeated, and the sequencer moves past the time in it.
+    // Time never goes back. The request is repeated, and the sequencer moves past the time in it.
     if (!isSame && state.milliseconds <= milliseconds) return
-    // The first that is heard of a later epoch has ended the repair.
+    // The first message heard from a later epoch has ended the repair.
     const { kept, isComplete }: Pick<Repair, 'kept' | 'isComplete'> = this.#repair ?? { kept: [], isComplete: true }
     this.#endRepair()
     if (isSame) {
@@ -178,17 +181,17 @@ export class Follower {
     if (!isComplete && this.#repair === undefined) this.#beginRepair([])
   }
 
-  /** Takes the end of the epoch that is followed, before the state of a later one that continues it. */
+  /** Publishes the followed epoch's final state, before the state of a later epoch that continues it. */
   #takeEnd(state: MarketState): void {
     const { epoch, executionNumber, milliseconds } = this.#position
     const isEnd = !this.#isLeading && !state.hasBook && state.epoch === epoch && epoch < this.#latestEpoch
     if (!isEnd || state.executionNumber <= executionNumber) return
-    // Later than a book that was withdrawn here meanwhile.
+    // Must be later than a book withdrawn here meanwhile.
     const later = { milliseconds: Math.max(state.milliseconds, milliseconds + 1) }
     this.#options.bus.publish({ ...state, ...later, ...this.#status })
   }
 
-  /** Publishes that the market is stale when nothing has been heard of it for a while, and withdraws its book in time. */
+  /** Publishes that the market is stale when nothing has been heard for a while, and withdraws its book in time. */
   checkContact(): void {
     const now = this.#options.clock.monotonicMilliseconds()
     if (!this.#isLeading && now - this.#contactMilliseconds > CONTACT_MILLISECONDS_MAX) {
@@ -199,7 +202,7 @@ export class Follower {
     if (now - (this.#staleMilliseconds ?? now) >= withdrawAfterMilliseconds) this.#withdrawUnlessHeard()
   }
 
-  /** Withdraws the book, which is wrong, and requests the state of the market. */
+  /** Withdraws the wrong book and requests the market's state. */
   startOver(): void {
     if (this.#isLeading) return
     this.#publishStatus(false, WRONG_BOOK)
@@ -208,7 +211,7 @@ export class Follower {
     this.#beginRepair([])
   }
 
-  /** Repeats a request that is under way now, because it cannot have arrived. */
+  /** Repeats a pending request now, because it cannot have arrived. */
   requestAgain(): void {
     const repair = this.#repair
     if (repair === undefined) return
@@ -231,7 +234,7 @@ export class Follower {
     })
   }
 
-  /** Also sees what a sequencer of this process publishes. */
+  /** Also sees the messages that a sequencer in this process publishes. */
   #note(message: MarketMessage): void {
     const position = this.#position
     if (message.type === 'withdrawal') {
@@ -253,11 +256,11 @@ export class Follower {
     Object.assign(position, { epoch, version, executionNumber, milliseconds })
   }
 
-  /** Whether what the link brings of an epoch counts: it is the latest one, and not written here. */
+  /** Whether the link's messages of an epoch count: it must be the latest one, and not written here. */
   #isFollowed(epoch: string): boolean {
     if (epoch > this.#latestEpoch) {
       this.#latestEpoch = epoch
-      // What was asked of an earlier epoch is no longer needed.
+      // Requests to an earlier epoch are no longer needed.
       this.#endRepair()
       this.#options.onLaterEpoch?.(epoch)
     }
@@ -293,11 +296,11 @@ export class Follower {
     else repair.isComplete = false
   }
 
-  /** Takes what was kept while the state was awaited and is later than it. */
+  /** Takes the kept messages that are later than the state. */
   #replay(state: MarketState, kept: readonly SentMessage[]): void {
     for (const message of kept) {
       if (message.epoch !== this.#latestEpoch) continue
-      // Of the version of the state, only the loss of a live book can be later than the state.
+      // At the state's version, only a live book's loss can be later than the state.
       const isOlder = message.epoch === state.epoch && message.version === state.version && message.type === 'status'
       if (isOlder && (message.live || !state.live)) continue
       if (this.#repair === undefined) this.#take(message)
@@ -313,7 +316,7 @@ export class Follower {
 
   #scheduleRequest(): Timer {
     const { clock, random } = this.#options
-    // A market of which nothing is known yet is asked for at once: clients wait for it.
+    // While nothing is known about a market, it is requested at once: clients wait for it.
     const wait = this.#position.version === 0 ? 0 : random() * REQUEST_SPREAD_MILLISECONDS
     return clock.schedule(wait, () => this.#request())
   }
@@ -326,7 +329,7 @@ export class Follower {
     repair.timer = clock.schedule(waitMilliseconds * (1 + random()), () => this.#request())
     repair.waitMilliseconds = Math.min(2 * waitMilliseconds, REPEAT_MILLISECONDS_MAX)
     if (!repair.isComplete) {
-      // What was kept has a gap itself; what follows this request may be complete again.
+      // The kept messages have a gap. The messages after this request may be complete again.
       repair.kept = []
       repair.isComplete = true
     }
@@ -344,11 +347,11 @@ export class Follower {
     const isBack = !this.#hasContact
     this.#hasContact = true
     this.#contactMilliseconds = this.#options.clock.monotonicMilliseconds()
-    // Nothing was there to answer earlier requests, whose next repetition may be seconds away.
+    // No process could answer the earlier requests, and their next repetition may be seconds away.
     if (isBack) this.requestAgain()
   }
 
-  /** A sequencer that is heard of withdraws its own book itself. */
+  /** A sequencer that is heard from withdraws its own book. */
   #withdrawUnlessHeard(): void {
     const isWithdrawnByFeed = (this.#hasContact || this.#isLeading) && this.#bookEpoch === this.#latestEpoch
     if (isWithdrawnByFeed || this.#bookEpoch === '') return
@@ -361,7 +364,7 @@ export class Follower {
     const milliseconds = Math.max(wall.milliseconds, this.#position.milliseconds + 1)
     this.#isWithdrawn = true
     bus.publish({ type: 'withdrawal', market, milliseconds, nanoseconds: 0 })
-    // The sequencer of this process has to move past that time.
+    // This process's sequencer has to move past that time.
     if (this.#isLeading) bus.requestCommit(market, milliseconds)
   }
 }

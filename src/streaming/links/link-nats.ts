@@ -1,18 +1,18 @@
 /**
- * A link between processes over NATS, core publish and subscribe: NATS carries messages and remembers none. What is lost
- * on the way, followers notice and repair. Any server from 2.9 on, or a cluster of them.
+ * A link between processes over NATS core publish and subscribe. NATS carries messages and stores none. Followers
+ * notice and repair losses. It works with any server from 2.9 on, or with a cluster.
  *
  * Subjects, below the prefix `tidegate`:
- * - `market.SYMBOL`: the messages of one market, per tick, from its feed;
- * - `heartbeat.NODE`: the newest versions of all markets of a feed, once a second;
- * - `digest.NODE`: the digest of the book of a market at a version, every ten seconds for each market of a feed;
- * - `proof.NODE`: what proves the books of all markets of a feed, once a second;
- * - `position.SYMBOL`: how far the leader has followed the publications of engines, with each commit and once a second;
- * - `state.SYMBOL`: requests for the state of a market; the answer goes to the inbox of the request
- *   (`_INBOX.tidegate.…`), in chunks;
- * - `commit.SYMBOL`: requests for a commit;
- * - `node.NODE`: what a node says about itself, once a second;
- * - `question.NODE`: questions of another node to this one; the answer goes to its inbox.
+ * - `market.SYMBOL`: one market's messages, per tick, from its feed
+ * - `heartbeat.NODE`: the newest versions of all markets in a feed, once a second
+ * - `digest.NODE`: a book's digest at a version, every ten seconds for each market in a feed
+ * - `proof.NODE`: the proofs of all books in a feed, once a second
+ * - `position.SYMBOL`: how far the leader has followed the engines' publications, with each commit and once a second
+ * - `state.SYMBOL`: requests for a market's state. The answer goes to the request's inbox (`_INBOX.tidegate.…`), in
+ *   chunks.
+ * - `commit.SYMBOL`: requests for a commit
+ * - `node.NODE`: a node's report about itself, once a second
+ * - `question.NODE`: other nodes' questions to this one. The answer goes to the question's inbox.
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -35,25 +35,25 @@ import { type NatsAccess, NatsConnection } from './nats-connection.ts'
 
 const PREFIX = 'tidegate'
 
-/** Bytes of a state in one message, where the server accepts as many: half of what it does unless configured otherwise. */
+/** The bytes of a state in one message where the server accepts as many: half of the server's default limit. */
 const CHUNK_BYTES = 512 * 1_024
-/** Identifier of the answer, place of the chunk, number of chunks. */
+/** Answer identifier, chunk index, chunk count. */
 const CHUNK_HEAD_BYTES = 16
 const CHUNK_ID_BYTES = 8
 const CHUNKS_MAX = 4_096
-/** A larger state is not sent: it has some 7 million levels. */
+/** Larger states are not sent. This many bytes hold some 7 million levels. */
 const STATE_BYTES_MAX = 64 * 1_048_576
-/** Time between two log lines about that. */
+/** Time between two log lines about states that are too large. */
 const TOO_LARGE_LOG_MILLISECONDS = 60_000
-/** Bytes of all answers that are being sent, which wait for the server; further requests are repeated by those who ask. */
+/** The bytes of all answers being sent while they wait for the server. Followers repeat further requests. */
 const ANSWERS_BYTES_MAX = 128 * 1_048_576
-/** Bytes of all answers that are being received; the oldest ones are given up for a new one, and asked for again. */
+/** The bytes of all answers being received. A new answer displaces the oldest ones, and their followers ask again. */
 const PARTIAL_BYTES_MAX = 128 * 1_048_576
-/** Their number: a gateway asks for the states of all its markets at once. */
+/** The number of answers being received. A gateway requests the states of all its markets at once. */
 const PARTIAL_ANSWERS_MAX = 10_000
 
 interface NatsLinkOptions extends NatsAccess {
-  /** Names this process to the server and in heartbeats: one token of a subject. */
+  /** Names this process to the server and in subjects. It is one subject token. */
   readonly node: string
   readonly clock: Clock
   readonly log: Log
@@ -80,7 +80,7 @@ export class NatsLink {
   readonly #malformedRequests: Counter
   readonly #tooLarge: Counter<'market'>
   readonly #tooLargeLog: Throttle
-  /** The inbox and the market of each answer that is being sent. */
+  /** The inbox and market of each answer being sent. */
   readonly #answering = new Set<string>()
   #answeringBytes = 0
   #importer: ImportEnd | undefined
@@ -106,12 +106,12 @@ export class NatsLink {
     })
   }
 
-  /** Why there is no connection to a server; undefined while there is one. */
+  /** Why there is no server connection; undefined while there is one. */
   get problem(): string | undefined {
     return this.#connection.problem
   }
 
-  /** The transport of a `BusExport`. */
+  /** The transport for a `BusExport`. */
   get exportTransport() {
     return {
       sendMessages: (market: string, bytes: Buffer) => this.#connection.publish(`${PREFIX}.market.${market}`, bytes),
@@ -121,7 +121,9 @@ export class NatsLink {
     }
   }
 
-  /** Resolves when the server has taken all that was published, and all that it had sent before has arrived; or after 1 s. */
+  /**
+   * Resolves when the server has taken all published messages and all its earlier messages have arrived, or after 1 s.
+   */
   flushed(): Promise<void> {
     return this.#connection.flushed()
   }
@@ -135,7 +137,7 @@ export class NatsLink {
     this.#connection.subscribe(`${PREFIX}.position.*`, take)
   }
 
-  /** The transport of a `BusImport`. */
+  /** The transport for a `BusImport`. */
   get importTransport() {
     return {
       requestState: (request: StateRequest) => {
@@ -147,7 +149,7 @@ export class NatsLink {
     }
   }
 
-  /** Carries what nodes send each other beside the markets. */
+  /** Carries the messages that nodes send each other beside the markets. */
   get nodeTransport() {
     const [node, connection] = [this.#node, this.#connection]
     const inbox = `${this.#inbox}.answer`
@@ -168,18 +170,18 @@ export class NatsLink {
     }
   }
 
-  /** Passes heartbeats and answers to `importer` from now on; its markets are followed one by one. */
+  /** Passes heartbeats and answers to `importer` from now on. Its markets are followed one by one. */
   startImport(importer: ImportEnd): void {
     this.#importer = importer
     this.#connection.subscribe(`${PREFIX}.heartbeat.*`, (data) => importer.onHeartbeats(data))
     this.#connection.subscribe(`${PREFIX}.digest.*`, (data) => importer.onDigest(data))
     this.#connection.subscribe(`${PREFIX}.proof.*`, (data) => importer.onProofs(data))
     this.#connection.subscribe(this.#inbox, (data) => this.#onChunk(data))
-    // What was requested before there was a connection was lost.
+    // Requests made before there was a connection were lost.
     this.#connection.onOpened(() => importer.requestAgain())
   }
 
-  /** Receives the messages of a market until the returned function is called. */
+  /** Receives a market's messages until the returned function is called. */
   follow(market: string): () => void {
     return this.#connection.subscribe(`${PREFIX}.market.${market}`, (data) => this.#importer?.onMessages(data))
   }
@@ -191,7 +193,7 @@ export class NatsLink {
         this.#onStateRequest(data, reply, exporter),
       ),
       this.#connection.subscribe(`${PREFIX}.commit.${market}`, (data) => {
-        // An empty one is from a release that names no time.
+        // An empty request comes from a release that names no time.
         const laterThanMilliseconds =
           data.length === 0 ? 0 : this.#readRequest(data, decodeCommitRequest)?.laterThanMilliseconds
         if (laterThanMilliseconds !== undefined) onCommitRequest(laterThanMilliseconds)
@@ -273,7 +275,7 @@ export class NatsLink {
     const answer = this.#partial.get(id) ?? { chunks: new Array<Buffer | undefined>(count), missing: count, bytes: 0 }
     if (answer.chunks.length !== count || answer.chunks[place] !== undefined) return
     this.#partial.set(id, answer)
-    // A copy: the buffer of the connection has more than the chunk.
+    // A copy, because the connection's buffer holds more than the chunk.
     answer.chunks[place] = Buffer.from(chunk)
     answer.missing -= 1
     answer.bytes += chunk.length

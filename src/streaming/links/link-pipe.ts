@@ -1,7 +1,7 @@
 /**
- * A link between two processes of one machine over a pipe: frames of a length, a kind and bytes. It never waits for the
- * other end: while more than a limit of bytes is unsent, messages of the bus are dropped, which the follower notices and
- * repairs. Control messages are never dropped; they are few.
+ * A link over a pipe between two processes on one machine. A frame has a length, a kind and bytes. The link never waits
+ * for the other end: while more bytes than a limit are unsent, bus messages are dropped. The follower notices and
+ * repairs the loss. Control messages are few and never dropped.
  */
 import type { Duplex } from 'node:stream'
 import { assert } from '../../platform/base/assert.ts'
@@ -13,7 +13,7 @@ const PIPE_FRAMES = {
   stateRequest: 4,
   commitRequest: 5,
   digest: 7,
-  /** A JSON document, not of the bus. */
+  /** A JSON document, not a bus message. */
   control: 6,
 } as const
 
@@ -23,7 +23,7 @@ const NAMES = Object.fromEntries(Object.entries(PIPE_FRAMES).map(([name, kind]) 
 
 const HEAD_BYTES = 5
 
-/** Above this many unsent bytes, messages are dropped: those of a second of the fastest feeds, or one very large state. */
+/** Messages are dropped above this many unsent bytes: a second of the fastest feeds, or one very large state. */
 const UNSENT_BYTES_MAX = 32 * 1_048_576
 
 export class PipeLink {
@@ -51,7 +51,7 @@ export class PipeLink {
     this.#pipe.write(bytes)
   }
 
-  /** The frames of one tick leave in one write. */
+  /** One tick's frames leave in one write. */
   #gather(): void {
     if (this.#isCorked) return
     this.#isCorked = true
@@ -70,7 +70,7 @@ export class PipeLink {
       const length = head.readUInt32LE(0)
       if (this.#received < HEAD_BYTES + length) return
       const name = NAMES[head[HEAD_BYTES - 1] as number]
-      // Both ends are one program: anything else is a bug.
+      // Both ends run the same program, so anything else is a bug.
       assert(name !== undefined, 'a frame of a pipe has no known kind')
       const frame = this.#peek(HEAD_BYTES + length)
       this.#drop(HEAD_BYTES + length)
@@ -78,7 +78,7 @@ export class PipeLink {
     }
   }
 
-  /** The first bytes, joined if they are in several chunks. */
+  /** The first bytes, joined when they span several chunks. */
   #peek(length: number): Buffer {
     const [first] = this.#chunks as [Buffer]
     if (first.length < length) this.#chunks = [Buffer.concat(this.#chunks)]

@@ -1,6 +1,6 @@
 /**
- * What proves the books of the markets that a process writes (`Proof`), as bytes: sent beside its heartbeats, on a subject
- * of its own, so a release that does not know it is not disturbed. The epoch tells of which sequencer it is. Pure.
+ * Encodes the proofs (`Proof`) of all books written by a process. They are sent beside its heartbeats, on their own
+ * subject, so a release that does not know them is not disturbed. The epoch identifies the sequencer. Pure.
  */
 import { PROOFS, type Proof } from '../market/event.ts'
 import { BusFormatError, ByteWriter } from './bus-bytes.ts'

@@ -1,9 +1,9 @@
 /**
- * A connection to NATS that is opened again whenever it is lost, with everything that is subscribed. Each wait ends by the
- * clock: an attempt, the pause after it, and a connection on which the server is silent. Publishing never waits and nothing
- * is kept for later: what is published while there is no connection, or while the server does not take it, is dropped and
- * counted. The client library would keep it without a limit, so bytes that the server has not confirmed are counted here.
- * Passwords and tokens are in no log and no error.
+ * A NATS connection that is reopened whenever it is lost, with all its subscriptions. The clock limits every wait: an
+ * attempt, the pause after it, and the server's silence on an open connection. Publishing never waits and stores
+ * nothing. A message is dropped and counted while there is no connection, or while the server does not take it. The
+ * client library would keep such messages without a limit, so this module counts the bytes that the server has not
+ * confirmed. Passwords and tokens appear in no log and no error.
  */
 import { createConnection } from 'node:net'
 import {
@@ -27,40 +27,42 @@ const CONFIRM_BYTES = 1_048_576
 const UNCONFIRMED_BYTES_MAX = 32 * 1_048_576
 
 /**
- * Unconfirmed bytes up to which a sequence of messages is sent before the server has taken them: its messages delay others of
- * the connection by no more than these take, and do not take their place.
+ * Unconfirmed bytes up to which a message sequence is sent before the server has taken its earlier messages. So a
+ * sequence delays other messages on the connection by no more than this, and leaves most of the limit to them.
  */
 const SEQUENCE_BYTES_MAX = 4 * 1_048_576
 
-/** The client library's pings are off, by the longest time of a timer: `nats-silence` has better ones. */
+/** The longest time of a timer, because the client library's own pings are off: `nats-silence` has better ones. */
 const LIBRARY_PING_MILLISECONDS = 2 ** 31 - 1
 
-/** Wait before the next attempt: doubled after each failure up to the maximum, with a random part of the same length. */
+/**
+ * Wait before the next attempt. It doubles after each failure up to the maximum, plus a random part of the same length.
+ */
 const RECONNECT_MILLISECONDS_MIN = 250
 const RECONNECT_MILLISECONDS_MAX = 2_000
-/** Until the server greets, and then until an address of it has accepted the credentials. */
+/** Limits the wait for the server's greeting, and then for one address to accept the credentials. */
 const CONNECT_MILLISECONDS_MAX = 5_000
-/** The same for all addresses of it. */
+/** Limits the wait for all addresses of a server. */
 const OPEN_MILLISECONDS_MAX = 10_000
 
-/** Longest that the end and the beginning of a leadership wait for messages under way. */
+/** The longest wait for messages under way when a leadership ends or begins. */
 const FLUSH_MILLISECONDS_MAX = 1_000
 
 const NO_ANSWER = 'the server does not answer'
 
-/** What a server accepts in one message unless it is configured otherwise. */
+/** The server's default message size limit. */
 const PAYLOAD_BYTES_DEFAULT = 1_048_576
 
-/** How to reach NATS, and as whom. */
+/** A NATS server's address and this client's credentials. */
 export interface NatsAccess {
   /**
-   * `nats://` or `tls://`, with `user:password@` or `token@` if the server requires them; several, separated by commas, are
-   * tried in turn.
+   * `nats://` or `tls://`, with `user:password@` or `token@` if the server requires them. Several, separated by commas,
+   * are tried in order.
    */
   readonly url: string
-  /** The content of a credentials file (`.creds`); undefined without one. */
+  /** The content of a credentials file (`.creds`), if there is one. */
   readonly credentials: Uint8Array | undefined
-  /** PEM files for `tls://`; they are read at each attempt. */
+  /** PEM files for `tls://`, read at each attempt. */
   readonly tls: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string }
 }
 
@@ -74,14 +76,14 @@ interface NatsConnectionOptions extends NatsAccess {
   readonly random: () => number
 }
 
-/** A message of a subscription; `reply` is empty when no answer is expected. */
+/** Takes a subscription's message. `reply` is empty when no answer is expected. */
 export type OnNatsMessage = (data: Buffer, reply: string) => void
 
 interface Server {
   readonly isEncrypted: boolean
   readonly host: string
   readonly port: number
-  /** For people. */
+  /** For display. */
   readonly place: string
   readonly authenticator: Authenticator | undefined
 }
@@ -89,7 +91,7 @@ interface Server {
 interface Subscribed {
   readonly subject: string
   readonly take: OnNatsMessage
-  /** Of the open connection. */
+  /** The subscription on the open connection. */
   subscription: Subscription | undefined
 }
 
@@ -100,15 +102,15 @@ export class NatsConnection {
   readonly #dropped: Counter
   #connection: Opened | undefined
   #problem: string | undefined = 'not connected yet'
-  /** By server: the problem that was logged last. */
+  /** The last logged problem, by server. */
   readonly #logged = new Map<string, string>()
   readonly #stopping = new AbortController()
   #unconfirmedBytes = 0
-  /** Until the server has confirmed what was sent; undefined when it was not asked to. */
+  /** Resolves when the server has confirmed the sent bytes. Undefined while no confirmation is pending. */
   #confirming: Promise<void> | undefined
   readonly #onOpened: (() => void)[] = []
 
-  /** Connects in the background, and again until `stop`. */
+  /** Connects in the background, and reconnects until `stop`. */
   constructor(options: NatsConnectionOptions) {
     this.#options = options
     this.#servers = serversOf(options)
@@ -130,17 +132,17 @@ export class NatsConnection {
     void this.#run()
   }
 
-  /** Why there is no connection; undefined while there is one. It names the server and no secret. */
+  /** Why there is no connection; undefined while there is one. It names the server and contains no secret. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** The most bytes of one message. */
+  /** The largest message in bytes. */
   get payloadBytesMax(): number {
     return this.#connection?.info?.max_payload ?? PAYLOAD_BYTES_DEFAULT
   }
 
-  /** Sends a message; false when it was dropped. */
+  /** Sends a message. False when it was dropped. */
   publish(subject: string, bytes: Uint8Array, reply = ''): boolean {
     const connection = this.#connection
     const isTaken =
@@ -159,15 +161,15 @@ export class NatsConnection {
   }
 
   /**
-   * Resolves when the server has taken what was published, and what it had sent before its answer has arrived; at once
-   * without a connection, and at the latest after FLUSH_MILLISECONDS_MAX.
+   * Resolves when the server has taken all published messages, and its messages sent before that answer have arrived.
+   * It resolves at once without a connection, and after FLUSH_MILLISECONDS_MAX at the latest.
    */
   async flushed(): Promise<void> {
     const flushing = this.#connection?.flush().catch(() => undefined)
     await withTimeLimit(this.#options.clock, FLUSH_MILLISECONDS_MAX, Promise.resolve(flushing), () => undefined)
   }
 
-  /** Sends messages over one connection as fast as the server takes them; ends where one is dropped. */
+  /** Sends messages over one connection as fast as the server takes them. Stops at the first dropped message. */
   async publishInTurn(subject: string, messages: Iterable<Uint8Array>): Promise<void> {
     const connection = this.#connection
     for (const bytes of messages) {
@@ -179,12 +181,12 @@ export class NatsConnection {
     }
   }
 
-  /** Calls `take` whenever a connection has been opened and everything that is subscribed was requested from it. */
+  /** Calls `take` whenever a connection has been opened and all subscriptions have been requested on it. */
   onOpened(take: () => void): void {
     this.#onOpened.push(take)
   }
 
-  /** Calls `take` with each message, also after the connection was lost and is back, until the returned function is called. */
+  /** Calls `take` with each message until the returned function is called, also after a reconnection. */
   subscribe(subject: string, take: OnNatsMessage): () => void {
     const subscribed: Subscribed = { subject, take, subscription: undefined }
     this.#subscribed.add(subscribed)
@@ -253,7 +255,7 @@ export class NatsConnection {
       try {
         take(Buffer.from(data.buffer, data.byteOffset, data.length), reply ?? '')
       } catch (failure) {
-        // The client library would write it to the console and read no further.
+        // The client library would write the error to the console and stop reading.
         setImmediate(() => {
           throw failure
         })
@@ -262,7 +264,10 @@ export class NatsConnection {
     subscribed.subscription = connection.subscribe(subject, { callback })
   }
 
-  /** Resolves when the server has taken what was sent until the last question, or the connection is lost. */
+  /**
+   * Resolves when the server has taken everything sent before the pending confirmation request, or the connection is
+   * lost.
+   */
   #confirm(connection: Opened): Promise<void> {
     const bytes = this.#unconfirmedBytes
     const finish = (): void => {
@@ -270,13 +275,15 @@ export class NatsConnection {
       this.#confirming = undefined
       this.#unconfirmedBytes -= bytes
     }
-    // It fails when the connection is lost, and then nothing is left of what was sent.
+    // It fails when the connection is lost. The bytes sent over it no longer count then.
     this.#confirming ??= connection.flush().then(finish, finish)
     return this.#confirming
   }
 }
 
-/** Connects once; resolves with the version of the server, for people. Rejects with an error that contains no secret. */
+/**
+ * Connects once. Resolves with the server and its version, for display. Rejects with an error that contains no secret.
+ */
 export async function tryNats(access: NatsAccess, clock: Clock): Promise<string> {
   let last: unknown
   const { signal } = new AbortController()
@@ -311,14 +318,14 @@ async function open(server: Server, { tls, name, clock, signal }: Opening): Prom
 
 function openWithLibrary(server: Server, tls: NatsAccess['tls'], name: string): Promise<Opened> {
   const { host, place, authenticator, isEncrypted } = server
-  // Without `host`, the library would compare the certificate of an IP address with `localhost`.
+  // Without `host`, the library would compare an IP address's certificate with `localhost`.
   const encryption = { ...tls, host }
   return connect({
     servers: place,
     name,
     ...(authenticator === undefined ? {} : { authenticator }),
     ...(isEncrypted ? { tls: encryption } : {}),
-    // Connections are opened again here, where what is unsent of the last one is not kept.
+    // This class reconnects instead, because it keeps no unsent bytes from the last connection.
     reconnect: false,
     ignoreClusterUpdates: true,
     timeout: CONNECT_MILLISECONDS_MAX,
@@ -328,8 +335,8 @@ function openWithLibrary(server: Server, tls: NatsAccess['tls'], name: string): 
 }
 
 /**
- * Waits until a server sends its first bytes, as NATS does at once. The client library leaves the socket open when that
- * does not happen in time, as with a server that is suspended.
+ * Waits for a server's first bytes, because a NATS server sends them at once. When they are late, as with a suspended
+ * server, the client library would leave the socket open.
  */
 function greeted({ host, port }: Server, clock: Clock, stop: AbortSignal): Promise<void> {
   const deadline = { clock, milliseconds: CONNECT_MILLISECONDS_MAX, stop, late: () => new Error(NO_ANSWER) }
@@ -347,7 +354,7 @@ function greeted({ host, port }: Server, clock: Clock, stop: AbortSignal): Promi
   })
 }
 
-/** Resolves with the reason when the connection is closed, as it is when the server is silent. */
+/** Resolves with the reason when the connection is closed or the server is silent. */
 async function untilLost(connection: Opened, clock: Clock): Promise<string> {
   let endWatch: (() => void) | undefined
   const silence = new Promise<string>((resolve) => {
@@ -369,7 +376,7 @@ async function untilClosed(connection: Opened): Promise<string> {
   return error instanceof Error ? textOf(error) : reason
 }
 
-/** The errors of the client library and of the system name hosts and reasons, and no secret. */
+/** Errors from the client library and the system name hosts and reasons, and contain no secret. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message

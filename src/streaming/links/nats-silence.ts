@@ -1,7 +1,8 @@
 /**
- * Detects that a connection to NATS is dead although neither side closed it: the server gets a ping every second, and ten
- * seconds in a row without a message or an answer are silence. Seconds are counted by the pings, so the time for which this
- * process was suspended is not the server's silence. The client library's own pings wait until the server takes what is unsent.
+ * Detects a dead NATS connection that neither side has closed. The server gets a ping every second, and counts as
+ * silent after ten seconds in a row without a message or an answer. Pings count the seconds, so the time for which this
+ * process was suspended is not the server's silence. The client library's own pings wait until the server takes the
+ * unsent bytes.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 
@@ -11,7 +12,7 @@ const SILENT_PINGS_MAX = 10
 /** A connection of the client library. */
 interface Pinged {
   stats(): { readonly inMsgs: number }
-  /** Sends a ping; resolves with its answer, rejects when the connection is lost. */
+  /** Sends a ping. Resolves with its answer, or rejects when the connection is lost. */
   flush(): Promise<void>
 }
 

@@ -1,8 +1,8 @@
 /**
- * How far the sources of a market were followed that are publications of engines (docs/how-to/feeding-your-own-book.md). The
- * process that writes the market sends it beside its commits, on a subject of its own, so that the next one to write it
- * asks the engine for the messages that follow and no execution is missed. The newest positions of each market are kept
- * and compared with the executions that were followed: a lost, early or late message is harmless.
+ * How far a market's engine sources were followed in their publications (docs/how-to/feeding-your-own-book.md). The
+ * process that writes the market sends these positions beside its commits, on their own subject. The market's next
+ * writer asks the engine for the messages after them, so no execution is missed. Each market's newest positions are
+ * kept and compared with the followed executions, so a lost, early or late message is harmless.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { ByteWriter } from './bus-bytes.ts'
@@ -10,20 +10,22 @@ import { BUS_FORMAT, decode } from './bus-codec.ts'
 
 export interface SourcePositions {
   readonly market: string
-  /** The epoch and version after which they were taken, and the number of the last execution or miss then. */
+  /** The positions were taken after this epoch and version, when the last execution or miss had this number. */
   readonly epoch: string
   readonly version: number
   readonly executionNumber: number
-  /** Whether the book of that version is the one at the position; always false with several sources. */
+  /** Whether that version's book is the book at the position; always false with several sources. */
   readonly hasBook: boolean
-  /** By source, as the configuration names it, `EPOCH.SEQ`: its executions up to there are published, or were missed. */
+  /**
+   * `EPOCH.SEQ` by source, as the configuration names it. The source's executions up to there are published or missed.
+   */
   readonly positions: readonly (readonly [source: string, position: string])[]
 }
 
-/** Positions kept per market: those of the commits that may arrive later than their positions. */
+/** Positions kept per market, for commits that may arrive after their positions. */
 const KEPT_MAX = 16
 
-/** Positions are sent again after this time, for processes that have begun to listen. */
+/** Positions are sent again after this time, for processes that started listening later. */
 const REPEAT_MILLISECONDS = 1_000
 
 function encodePositions(positions: SourcePositions): Buffer {
@@ -56,11 +58,11 @@ export function decodePositions(bytes: Buffer): SourcePositions {
 
 export class SourcePositionLog {
   readonly #clock: Clock
-  /** To the other processes; nothing before there is a link. */
+  /** Sends to the other processes; does nothing before there is a link. */
   #transport: (market: string, bytes: Buffer) => void = () => undefined
-  /** By market, the newest last. */
+  /** By market, newest last. */
   readonly #kept = new Map<string, SourcePositions[]>()
-  /** The last ones that this process has sent, of each market that it writes. */
+  /** The last positions this process has sent, by market it writes. */
   readonly #sent = new Map<string, SourcePositions>()
   #timer: Timer
 
@@ -73,25 +75,28 @@ export class SourcePositionLog {
     this.#transport = transport
   }
 
-  /** Sends the positions of a market that this process writes, and again each second until `end`. */
+  /** Sends a market's positions, and again each second until `end`. This process writes the market. */
   send(positions: SourcePositions): void {
     this.#sent.set(positions.market, positions)
     this.note(positions)
     this.#transport(positions.market, encodePositions(positions))
   }
 
-  /** Sends the last positions of a market that this process writes at once, for a process that has just begun to follow. */
+  /**
+   * Sends a market's last positions at once, for a process that has just begun to follow. This process writes the
+   * market.
+   */
   repeat(market: string): void {
     const positions = this.#sent.get(market)
     if (positions !== undefined) this.#transport(market, encodePositions(positions))
   }
 
-  /** The market is not written by this process any more. */
+  /** This process no longer writes the market. */
   end(market: string): void {
     this.#sent.delete(market)
   }
 
-  /** Notes what another process has sent. */
+  /** Records the positions sent by the market's writer. */
   note(positions: SourcePositions): void {
     const { market, epoch, version } = positions
     const kept = this.#kept.get(market) ?? []
@@ -101,7 +106,7 @@ export class SourcePositionLog {
     this.#kept.set(market, [...others, positions].slice(-KEPT_MAX))
   }
 
-  /** Those of a state of the market: of its version, or of another one with the same executions. */
+  /** The positions for a market state: at its version, or at another version with the same executions. */
   at(state: Pick<SourcePositions, 'market' | 'epoch' | 'version' | 'executionNumber'>): SourcePositions | undefined {
     const { market, epoch, version, executionNumber } = state
     const known = (this.#kept.get(market) ?? []).filter(
