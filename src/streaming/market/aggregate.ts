@@ -1,20 +1,20 @@
 /**
- * One book from several sources of a market. Amounts at equal prices are added. A source whose book is not trusted is
- * left out with all its levels until its next snapshot. Where sources cross, one of them takes precedence: a level is
- * shown only if it crosses no shown level of a source with higher precedence. Precedence is by recency (the source
- * whose best price moved, or which traded, last) or fixed (the order of the configuration). A source that is older than
- * its maximum age while others change is excluded until its next book message, or until no other source is left.
+ * One book from several sources in a market. Amounts at equal prices are added. A source whose book is not trusted is
+ * left out with all its levels until its next snapshot. Where sources cross, one takes precedence: a level is shown
+ * only if it crosses no shown level from a source with higher precedence. Precedence is by recency (the source whose
+ * best price moved or which traded last comes first) or fixed (the configuration's order). A source older than its
+ * maximum age while others change is excluded until its next book message, or until no other source is left.
  *
  * The published book is never crossed, and updates contain exactly the differences. It reads no clock: each message is
- * passed with its time. Sources that moved in the same millisecond rank in the order of the configuration, so
- * precedence does not depend on the order in which their messages arrived.
+ * passed with its time. Sources that moved in the same millisecond rank in configuration order, so precedence does not
+ * depend on their messages' arrival order.
  *
- * The shown levels of a source are defined by two limits: its bids below the best shown ask, and its asks above the
- * best shown bid, of all sources with higher precedence. So an update costs the levels in it and those between old and
+ * Two limits define a source's shown levels: its bids must be below the best shown ask, and its asks above the best
+ * shown bid, among all sources with higher precedence. So an update costs its own levels and the levels between old and
  * new limits, not depth times sources.
  *
- * Each event also says what each venue has of the levels that it changes, and of those that keep their amount while its
- * division between venues changes. Pure.
+ * Each event also reports venue shares: for the changed levels, and for levels with an unchanged amount whose division
+ * between venues changed. Pure.
  */
 import { addScaled, type Scaled } from '../../platform/base/decimal.ts'
 import { Book } from './book.ts'
@@ -32,67 +32,67 @@ import { LevelShares } from './venues.ts'
 import { levelsAfter } from './view.ts'
 
 export interface AggregateStep {
-  /** The events to offer to the sequencer of the market, in order. */
+  /** The events to offer to the market's sequencer, in order. */
   readonly events: readonly MarketEvent[]
   /**
-   * Why the source was removed from the book: its messages led to a crossed or invalid book, so it needs a new
+   * Why the source was removed from the book. Its messages led to a crossed or invalid book, so it needs a new
    * snapshot.
    */
   readonly violation?: string
 }
 
 /**
- * Which of crossing sources takes precedence: the one whose best price moved or which traded last, or the one that is
- * configured first.
+ * Which crossing source takes precedence: the one that moved its best price or traded last, or the first configured
+ * one.
  */
 export type AggregationPolicy = 'recency' | 'priority'
 
-/** One source of the market as configured. */
+/** One configured source in the market. */
 export interface AggregateInput {
-  /** Its name in reasons. */
+  /** The source's name in reasons. */
   readonly name: string
-  /** The venue that its levels are attributed to; several sources may have the same. */
+  /** The venue its levels are attributed to. Several sources may share one. */
   readonly venue: string
   /**
-   * A source without a book message for longer than this while other sources change is excluded; absent = never. `usual`
-   * = 15 s, or three times the source's usual gap between book messages if that is longer.
+   * A source is excluded when its last book message is older than this while other sources change. Absent = never.
+   * `usual` = 15 s, or three times the source's usual gap between book messages if that is longer.
    */
   readonly maxAgeMilliseconds?: number | 'usual'
 }
 
 export interface SourcePresence {
-  /** Its levels that are shown; those of several sources at one price are one level of the book. */
+  /** The source's shown levels. Several sources' levels at one price are one level in the book. */
   readonly levels: number
-  /** Time of its last book message, as it was passed to `offer`; 0 before the first. */
+  /** When its last book message was passed to `offer`; 0 before the first. */
   readonly heardMilliseconds: number
 }
 
-/** The maximum age of a source that none is configured for, and how many of its usual gaps are no fault. */
+/** For `usual`: the smallest maximum age, and the number of usual gaps that are no fault. */
 const USUAL_AGE_MILLISECONDS_MIN = 15_000
 const USUAL_GAPS = 3
-/** Gaps over which the usual one is averaged: one long gap moves it by this part. */
+/** The usual gap is averaged over this many gaps, so one long gap moves it by this part. */
 const AVERAGED_GAPS = 8
 
 interface AggregatedSource {
   readonly name: string
   readonly venue: string
   readonly maxAgeMilliseconds: number | 'usual'
-  /** Average gap between its book messages, whole milliseconds; 0 before the second one. */
+  /** The average gap between its book messages, in whole milliseconds; 0 before the second message. */
   usualGapMilliseconds: number
-  /** Its position in the configuration. */
+  /** Its index in the configuration. */
   readonly place: number
   /** Empty while the source is not live. */
   readonly book: Book
   isLive: boolean
   /** Live, but too old to be shown. */
   isExcluded: boolean
-  /** Time of its last book message. */
+  /** When its last book message arrived. */
   heardMilliseconds: number
-  /** Time at which a best price of its book last moved or it last traded. */
+  /** When a best price in its book last moved, or the source last traded. */
   movedMilliseconds: number
   /**
-   * Best shown ask and bid of all sources with higher precedence: only bids below `askLimit` and asks above `bidLimit`
-   * are shown.
+   * The best shown ask and bid among all sources with higher precedence. Only bids below `askLimit` and asks above
+   * `bidLimit` are shown.
    */
   askLimit: number
   bidLimit: number
@@ -103,16 +103,16 @@ type LevelKey = Pick<LevelChange, 'side' | 'price'>
 export class Aggregate {
   readonly #sources: readonly AggregatedSource[]
   readonly #policy: AggregationPolicy
-  /** The shown sources (live and not excluded), in order of precedence. */
+  /** The shown sources (live and not excluded), highest precedence first. */
   #ranked: readonly AggregatedSource[] = []
   /** The shown book; empty while no source is live. */
   readonly #shown = new Book()
-  /** Which venue has how much of each shown level. */
+  /** Each venue's share in each shown level. */
   readonly #shares = new LevelShares()
   /** Whether the sequencer needs the whole book before it can apply differences. */
   #owesSnapshot = true
 
-  /** @param inputs in the order of the configuration; their indexes identify them in `offer` */
+  /** @param inputs in configuration order. Their indexes identify them in `offer`. */
   constructor(inputs: readonly AggregateInput[], policy: AggregationPolicy) {
     this.#policy = policy
     this.#sources = inputs.map(({ name, venue, maxAgeMilliseconds = Number.POSITIVE_INFINITY }, place) => ({
@@ -135,12 +135,12 @@ export class Aggregate {
     return this.#sources[sourceNumber]!.isExcluded
   }
 
-  /** How old a source may be now. */
+  /** The current maximum age of a source. */
   maxAgeOf(sourceNumber: number): number {
     return maxAgeOf(this.#sources[sourceNumber]!)
   }
 
-  /** What a source contributes to the shown book; zero levels while it is not live, or excluded. */
+  /** A source's contribution to the shown book. Zero levels while it is excluded or not live. */
   presenceOf(sourceNumber: number): SourcePresence {
     const source = this.#sources[sourceNumber]!
     const { book, askLimit, bidLimit, heardMilliseconds } = source
@@ -150,8 +150,8 @@ export class Aggregate {
   }
 
   /**
-   * Takes one message of a source.
-   * @param milliseconds monotonic time of its arrival; its whole milliseconds determine the precedence
+   * Takes one message from a source.
+   * @param milliseconds the message's monotonic arrival time. Its whole milliseconds determine the precedence.
    */
   offer(sourceNumber: number, event: MarketEvent, milliseconds: number): AggregateStep {
     const source = this.#sources[sourceNumber]!
@@ -163,7 +163,7 @@ export class Aggregate {
       case 'snapshot':
         return this.#follow(source, event.levels, 'replace', [], Math.floor(milliseconds))
       case 'update':
-        // Between `lost` and the next snapshot, changes are not trusted; executions do not depend on the book.
+        // Between `lost` and the next snapshot, changes are not trusted. Executions do not depend on the book.
         if (!source.isLive) return { events: this.#eventsOf([], event.executions) }
         return this.#follow(source, event.changes, 'apply', event.executions, Math.floor(milliseconds))
     }
@@ -202,7 +202,7 @@ export class Aggregate {
     const { isLive: wasLive, isExcluded: wasExcluded } = source
     if (!wasLive || hasMoved) source.movedMilliseconds = milliseconds
     if (isBookMessage) {
-      // A gap without a connection is none of the venue's.
+      // A gap without a connection says nothing about the venue's usual gap.
       if (wasLive) noteGap(source, milliseconds - source.heardMilliseconds)
       source.heardMilliseconds = milliseconds
       if (wasExcluded) for (const level of levelsOf(source.book)) touched.push(level)
@@ -228,7 +228,7 @@ export class Aggregate {
     source.book.bids.clear()
     source.book.asks.clear()
     this.#rank()
-    // An old book is better than none: an excluded source is shown again when no other is left.
+    // An old book is better than none: excluded sources are shown again when no other is left.
     if (this.#ranked.length === 0) this.#readmit(touched)
     const events = this.#eventsOf(touched, executions)
     if (this.#ranked.length > 0) return events
@@ -236,7 +236,9 @@ export class Aggregate {
     return [...events, { type: 'lost', reason: `${source.name}: ${reason}` }]
   }
 
-  /** Excludes the shown sources without a book message for longer than their maximum age; returns whether it did. */
+  /**
+   * Excludes shown sources whose last book message is older than their maximum age. Returns whether it excluded any.
+   */
   #excludeOld(milliseconds: number, touched: LevelKey[]): boolean {
     let excludesAny = false
     for (const source of this.#ranked) {
@@ -269,7 +271,7 @@ export class Aggregate {
       )
   }
 
-  /** The events to publish after the books changed at `touched` or the precedence changed. */
+  /** The events to publish after the books changed at `touched`, or the precedence changed. */
   #eventsOf(touched: LevelKey[], executions: readonly Execution[]): MarketEvent[] {
     this.#moveLimits(touched)
     const levels = touched.map(({ side, price }) => ({ side, price, venues: this.#sharesOf(side, price) }))
@@ -284,14 +286,15 @@ export class Aggregate {
       const snapshot: MarketEvent = { type: 'snapshot', levels: levelsOf(this.#shown), attribution }
       return executions.length === 0 ? [snapshot] : [snapshot, { type: 'update', changes: [], executions }]
     }
-    // Without a live source nothing is removed from the published book: the sequencer keeps it, and withdraws it later.
+    // Without a live source, nothing is removed from the published book: the sequencer keeps it, and withdraws it
+    // later.
     const changes = isLive ? applied.map(({ side, price, after }) => ({ side, price, amount: after })) : []
     const isAttributed = isLive && attributed.length > 0
     if (!isAttributed) return executions.length === 0 ? [] : [{ type: 'update', changes, executions }]
     return [{ type: 'update', changes, executions, attribution: { type: 'some', levels: attributed } }]
   }
 
-  /** Computes the limits of every shown source, and adds the levels that they show or hide to `touched`. */
+  /** Computes the limits for every shown source, and adds the levels they show or hide to `touched`. */
   #moveLimits(touched: LevelKey[]): void {
     let askLimit: number = UNLIMITED.askLimit
     let bidLimit: number = UNLIMITED.bidLimit
@@ -312,7 +315,7 @@ export class Aggregate {
     }
   }
 
-  /** What each venue has of a shown level, in the order of the configuration. */
+  /** Each venue's share in a shown level, in configuration order. */
   #sharesOf(side: Side, price: number): VenueShare[] {
     const shares: VenueShare[] = []
     for (const { book, venue, isLive, isExcluded, askLimit, bidLimit } of this.#sources) {
@@ -347,7 +350,7 @@ function isImpossible({ price, amount }: LevelChange): boolean {
   return amount < 0 || !Number.isSafeInteger(price) || price <= 0
 }
 
-/** Number of the best levels of a side that are hidden by the limit of that side. */
+/** How many of a side's best levels the side's limit hides. */
 function hiddenCount(book: Book, side: Side, limit: number): number {
   return side === BID ? book.bids.rankOf(limit - 1) : book.asks.rankOf(limit + 1)
 }

@@ -4,14 +4,14 @@ import type { MarketDefinition } from './event.ts'
 
 export interface ConfiguredMarket {
   readonly definition: MarketDefinition
-  /** At least one; several make one aggregated book. */
+  /** At least one source. Several make one aggregated book. */
   readonly sources: readonly MarketSource[]
   readonly aggregation: Aggregation
-  /** The processes of one feed group lead its markets together, one of them at a time. */
+  /** The processes in one feed group lead its markets together, one of them at a time. */
   readonly feedGroup: string
 }
 
-/** The feed group of markets that name none. */
+/** The feed group of markets that configure none. */
 export const FEED_GROUP_DEFAULT = 'default'
 
 /** Where a market's book comes from. */
@@ -19,18 +19,18 @@ export interface MarketSource {
   /** The name of a feed, `simulator`, `ingest`, `module` or `replay`. */
   readonly feed: string
   /**
-   * The venue's own symbol (`BTC/USD`), the path of a recording, or `FILE:SYMBOL` of a module; empty for the simulator and for
-   * `ingest`.
+   * The venue's own symbol (`BTC/USD`), a recording's path, or a module's `FILE:SYMBOL`. Empty for the simulator and
+   * for `ingest`.
    */
   readonly symbol: string
-  /** Its own maximum age in an aggregated book, in milliseconds; absent = that of its market. */
+  /** Its own maximum age in an aggregated book, in milliseconds; absent = its market's. */
   readonly maxAgeMilliseconds?: number
 }
 
 /** How several sources make one book. */
 export interface Aggregation {
   readonly policy: AggregationPolicy
-  /** For sources without a maximum age of their own, in milliseconds; absent = 15 s, or three of its usual gaps. */
+  /** For sources without their own maximum age, in milliseconds; absent = 15 s, or three of the source's usual gaps. */
   readonly maxAgeMilliseconds?: number
 }
 
@@ -53,12 +53,12 @@ export function isVenueSource({ feed }: MarketSource): boolean {
   return !['simulator', 'ingest', 'module', 'replay'].includes(feed)
 }
 
-/** Whether the prices of a source come from trading now, not from the simulator or a recording. */
+/** Whether a source's prices come from current trading, not from the simulator or a recording. */
 export function isTraded({ feed }: MarketSource): boolean {
   return feed !== 'simulator' && feed !== 'replay'
 }
 
-/** Whether the prices of a market come from the simulator, not from trading. */
+/** Whether a market's prices come from the simulator, not from trading. */
 export function isSimulated({ sources }: ConfiguredMarket): boolean {
   return sources.some(isSimulator)
 }

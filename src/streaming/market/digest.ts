@@ -1,13 +1,13 @@
 /**
- * The digest of a view: a sum over its levels that a client computes from its own levels, to detect a missing update.
- * It is computed lazily: nothing is done until a digest is requested, and a request costs the levels that changed since
- * the last one, found in the journal of the view. Digests of earlier versions are available as far as the journal
- * reaches. The sum over a whole large view, needed at first and when the journal does not reach back to the last
- * request, is computed in slices that the caller schedules.
+ * A view's digest: a sum over its levels. A client computes the same sum from its own levels to detect a missing
+ * update. Digests are computed lazily: a request costs the levels changed since the last one, found in the view's
+ * journal. Digests of earlier versions are available as far as the journal reaches. The sum over a whole large view is
+ * needed at first, and when the journal does not reach back to the last request. It is computed in slices, which the
+ * caller schedules.
  *
- * digest = the sum, modulo 2^64, of a hash of `side|price|amount` over all levels, as 16 hexadecimal digits; side is
- * `bid` or `ask`, the numbers are the texts of the messages. The hash is FNV-1a, 64 bits (draft-eastlake-fnv), followed
- * by the finaliser fmix64 of MurmurHash3: sums of bare FNV-1a hashes collide when last digits are exchanged. Pure.
+ * digest = the sum, modulo 2^64, of a hash of `side|price|amount` over all levels, as 16 hexadecimal digits. The side
+ * is `bid` or `ask`, and the numbers are written as in the messages. The hash is 64-bit FNV-1a (draft-eastlake-fnv),
+ * followed by MurmurHash3's finaliser fmix64: sums of bare FNV-1a hashes collide when last digits are exchanged. Pure.
  */
 import { formatDecimal, type Scaled } from '../../platform/base/decimal.ts'
 import { BID, type LevelChange, type MarketDefinition, type Side } from './event.ts'
@@ -16,12 +16,12 @@ import type { View } from './view.ts'
 /** Levels hashed per slice: about 0.3 us each, 1.1 to 1.5 ms together. */
 const SLICE_LEVELS = 4_096
 
-/** Digests of earlier versions that are cached until the view changes. */
+/** How many digests of earlier versions are cached until the view changes. */
 const ANSWERS_KEPT = 256
 
 const TWO_TO_32 = 0x1_0000_0000
 
-/** The sum of the hashes of levels modulo 2^64, in two halves of 32 bits. */
+/** The sum of level hashes modulo 2^64, in two 32-bit halves. */
 export class LevelSum {
   readonly #market: Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
   #high = 0
@@ -38,7 +38,7 @@ export class LevelSum {
     return copy
   }
 
-  /** Adds (1) or subtracts (-1) the hash of a level; one with amount 0 does not count. */
+  /** Adds (1) or subtracts (-1) a level's hash. A level with amount 0 does not count. */
   count(side: Side, price: number, amount: Scaled, sign: 1 | -1): void {
     if (amount === 0) return
     const { priceDecimals, amountDecimals } = this.#market
@@ -67,7 +67,7 @@ interface Seeding {
 export class ViewDigest {
   readonly #view: View
   readonly #market: MarketDefinition
-  /** The sum over the levels of the view at `#version`; undefined until it is computed. */
+  /** The sum over the view's levels at `#version`; undefined until it is computed. */
   #sum: LevelSum | undefined
   #version = 0
   #seeding: Seeding | undefined
@@ -78,7 +78,7 @@ export class ViewDigest {
     this.#market = market
   }
 
-  /** True while the sum over a whole large view is being computed: `seed` must be called. */
+  /** True while the sum over a whole large view is being computed. `seed` must be called then. */
   get seeding(): boolean {
     return this.#seeding !== undefined
   }
@@ -99,8 +99,8 @@ export class ViewDigest {
   }
 
   /**
-   * The digest of the view at `version`; undefined while it is being computed, or when the journal does not reach back
-   * that far.
+   * The view's digest at `version`. Undefined while it is being computed, or when the journal does not reach back that
+   * far.
    */
   at(version: number): string | undefined {
     if (!this.#follow()) return undefined
@@ -111,7 +111,7 @@ export class ViewDigest {
     return answer
   }
 
-  /** Updates the sum to the current view; false when it has to be computed from the levels first. */
+  /** Updates the sum to the current view. False when it has to be computed from the levels first. */
   #follow(): boolean {
     if (this.#sum !== undefined && this.#version === this.#view.version) return true
     this.#answers.clear()
@@ -133,7 +133,7 @@ export class ViewDigest {
   }
 
   /**
-   * Updates a sum from `version` to the current one (1), or back to `version` (-1); false when the journal does not
+   * Updates a sum from `version` to the current one (1), or back to `version` (-1). False when the journal does not
    * reach that far.
    */
   #move(sum: LevelSum, version: number, direction: 1 | -1): boolean {
@@ -147,7 +147,7 @@ export class ViewDigest {
   }
 }
 
-/** FNV-1a and fmix64 in halves of 32 bits: 64-bit arithmetic with bigint took 30 times as long. */
+/** FNV-1a and fmix64 in 32-bit halves: 64-bit arithmetic with bigint took 30 times as long. */
 function hash(text: string): { high: number; low: number } {
   let high = 0xcbf29ce4
   let low = 0x84222325
@@ -163,13 +163,13 @@ function hash(text: string): { high: number; low: number } {
   return { high: twice.high, low: (twice.low ^ (twice.high >>> 1)) >>> 0 }
 }
 
-/** The product of two 64-bit numbers modulo 2^64. */
+/** The product of two 64-bit numbers, modulo 2^64. */
 function multiply(high: number, low: number, byHigh: number, byLow: number): { high: number; low: number } {
   const cross = Math.imul(high, byLow) + Math.imul(low, byHigh) + highProduct(low, byLow)
   return { high: cross >>> 0, low: Math.imul(low, byLow) >>> 0 }
 }
 
-/** The upper 32 bits of the product of two 32-bit numbers. */
+/** The upper 32 bits of two 32-bit numbers' product. */
 function highProduct(left: number, right: number): number {
   const leftLow = left & 0xffff
   const leftHigh = left >>> 16

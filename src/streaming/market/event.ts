@@ -1,26 +1,26 @@
 /**
- * The types of market data: what a source reports (`MarketEvent`) and what the book returns. Prices and amounts are
- * integers at the scale of the market (`platform/base/decimal`); amount 0 removes a level. Pure.
+ * The market data types: a source's reports (`MarketEvent`) and the book's results. Prices and amounts are integers at
+ * the market's scale (`platform/base/decimal`). Amount 0 removes a level. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 
-/** A market as configured. */
+/** A configured market's symbol, assets and scale. */
 export interface MarketDefinition {
   /** Name for subscriptions: base + quote, like BTCUSD. */
   readonly symbol: string
   readonly baseAsset: string
   readonly quoteAsset: string
-  /** Fraction digits of every price of this market. */
+  /** Fraction digits in every price of this market. */
   readonly priceDecimals: number
-  /** Fraction digits of every amount of this market. */
+  /** Fraction digits in every amount of this market. */
   readonly amountDecimals: number
   /** Published levels per side; 0 = all. */
   readonly depth: number
 }
 
 /**
- * Trading state of an instrument at its venue: trading, halted, in an auction, or closed. It does not concern trust:
- * the book of an instrument that does not trade is correct, even when it no longer changes.
+ * An instrument's trading state at its venue: trading, halted, in an auction, or closed. It does not concern trust: the
+ * book of an instrument that does not trade is correct, even when it no longer changes.
  */
 export const INSTRUMENT_STATES = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED'] as const
 
@@ -28,16 +28,18 @@ export type InstrumentState = (typeof INSTRUMENT_STATES)[number]
 
 export interface Instrument {
   readonly state: InstrumentState
-  /** The status as the venue names it. A market that is OPEN has none. */
+  /** The status as the venue names it. Empty for a market that is OPEN. */
   readonly reason: string
-  /** Its prices are invented: the source is a simulator, or a relay of one. */
+  /** The prices are simulated: the source is a simulator, or a relay of one. */
   readonly simulated?: true
 }
 
 /**
- * What proves that the book of a source is that of its venue, the strongest first. CHECKSUM: the venue's checksum or digest
- * of the book. SEQUENCE: numbers that show every missing message. COMPARISON: only a snapshot now and then. NONE: nothing,
- * as where a simulator or a recording is the source.
+ * What proves that a source's book equals its venue's book, strongest first:
+ * - CHECKSUM: the venue's checksum or digest of the book
+ * - SEQUENCE: numbers that show every missing message
+ * - COMPARISON: only an occasional snapshot
+ * - NONE: nothing, as for a simulator or a recording
  */
 export const PROOFS = ['CHECKSUM', 'SEQUENCE', 'COMPARISON', 'NONE'] as const
 
@@ -52,7 +54,7 @@ export const BID = 0
 export const ASK = 1
 export type Side = typeof BID | typeof ASK
 
-/** One level with its absolute amount; amount 0 = removed. Prices are safe integers. */
+/** One level with its absolute amount. Amount 0 = removed. Prices are safe integers. */
 export interface LevelChange {
   readonly side: Side
   readonly price: number
@@ -67,10 +69,10 @@ export interface AppliedChange {
   readonly after: Scaled
 }
 
-/** What one venue has of a level; the amount is not 0. */
+/** One venue's share in a level. The amount is not 0. */
 export type VenueShare = readonly [venue: string, amount: Scaled]
 
-/** The shares of a level, which sum up to its amount; none = there is no such level. */
+/** A level's shares, whose sum is the level's amount. None = there is no such level. */
 export interface LevelVenues {
   readonly side: Side
   readonly price: number
@@ -78,10 +80,10 @@ export interface LevelVenues {
 }
 
 /**
- * Which venue has how much of each level; each level once.
- * - `only`: every level, also later ones, is of this venue.
+ * Each venue's share in each level, each level once.
+ * - `only`: every level, also a later one, belongs to this venue.
  * - `all`: replaces everything known.
- * - `some`: of these levels; the others are as before.
+ * - `some`: replaces these levels' shares. The other levels keep theirs.
  */
 export type Attribution =
   | { readonly type: 'only'; readonly venue: string }
@@ -92,35 +94,31 @@ export type TakerSide = 'buy' | 'sell'
 export interface Execution {
   readonly price: number
   readonly amount: Scaled
-  /** The source's identifier of the trade, unique among its trades in the market; absent when it gives none. */
+  /** The source's trade identifier, unique among its trades in the market. Absent when it gives none. */
   readonly id?: string
-  /** Side of the taker; absent when the source does not report it. */
+  /** The taker's side. Absent when the source does not report it. */
   readonly side?: TakerSide
   /**
-   * Where it was traded, as the source names it: a relay passes on the name that its upstream gave. Sources that name
-   * nothing leave it out, and the input of the market adds the name of their feed.
+   * Where it was traded, as the source names it. A relay passes on its upstream's name. When a source names no venue,
+   * the market's input adds the name of the source's feed.
    */
   readonly venue?: string
-  /**
-   * Trade time of the source in milliseconds since the epoch; absent when the source gives none (the commit time then
-   * applies).
-   */
+  /** The source's trade time in milliseconds since the epoch. When it is absent, the commit time applies. */
   readonly executedAtMilliseconds?: number
 }
 
 /**
- * A report of a source about one market: one complete source message.
- * - `snapshot`: the complete book; replaces the known one.
- * - `update`: level changes (any order, the last of a price wins) and executions that belong together.
- * - `lost`: the book is out of sync (disconnected, gap, wrong checksum, refused); the last book stays published until
+ * A source's report about one market: one complete source message.
+ * - `snapshot`: the complete book, which replaces the known one.
+ * - `update`: level changes (in any order, a price's last one wins) and the executions that belong to them.
+ * - `lost`: the book is out of sync (disconnected, gap, wrong checksum, refused). The last book stays published until
  *   the next `snapshot`, or until it is withdrawn.
- * - `missed`: executions between the last reported one and the next are lost, as the numbers of the source prove. Does
- *   not concern the book.
+ * - `missed`: executions between the last reported one and the next are lost, as the source's numbers prove. Does not
+ *   concern the book.
  *
- * `attribution` is added by the inputs of the market, not by sources: `only` or `all` with a snapshot, `some` with an update.
- *
- * `origin` is the position of the message in the publication that it was relayed from, `EPOCH.SEQ`
- * (docs/how-to/feeding-your-own-book.md); absent where the source is not a publication.
+ * The market's inputs add `attribution`: `only` or `all` with a snapshot, `some` with an update. Sources do not set it.
+ * `origin` is the message's position in the publication it was relayed from, `EPOCH.SEQ`
+ * (docs/how-to/feeding-your-own-book.md). It is absent where the source is not a publication.
  */
 export type MarketEvent =
   | {

@@ -1,8 +1,8 @@
 /**
- * The journal of one view: for every change, the version that made it and the amount that the level had BEFORE. The
- * first entry of a level after a version is therefore its amount at that version, which together with the current view
- * gives the exact difference. A full journal drops its oldest entries; a version with a dropped entry counts as dropped
- * completely, so no answer is built from a part of a version. Current amounts are not stored.
+ * One view's journal: for every change, its version and the level's amount BEFORE it. So a level's first entry after a
+ * version is its amount at that version. Together with the current view, this gives the exact difference. A full
+ * journal drops its oldest entries. A version with a dropped entry counts as dropped completely, so no answer is built
+ * from an incomplete version. Current amounts are not stored.
  *
  * Entries are in parallel arrays used as a ring, so that writing one allocates nothing. Pure.
  */
@@ -15,7 +15,7 @@ export class Journal {
   #sides: Uint8Array
   #prices: Float64Array
   #befores: Scaled[]
-  /** Capacity - 1; the capacity is a power of two, so a position wraps by masking. */
+  /** Capacity - 1. The capacity is a power of two, so a position wraps by masking. */
   #mask: number
   #oldest = 0
   #count = 0
@@ -23,7 +23,7 @@ export class Journal {
   /** The earliest version that `amountsAt` can return: all later changes are still stored. */
   #reach = 0
 
-  /** @param entriesMinimum entries to keep at least; rounded up to a power of two */
+  /** @param entriesMinimum the least number of entries to keep, rounded up to a power of two */
   constructor(entriesMinimum: number) {
     const capacity = powerOfTwo(entriesMinimum)
     this.#mask = capacity - 1
@@ -37,7 +37,7 @@ export class Journal {
     return this.#version
   }
 
-  /** Drops all entries; the current version is `version`. */
+  /** Drops all entries. The current version becomes `version`. */
   reset(version: number): void {
     this.#version = version
     this.#reach = version
@@ -45,9 +45,7 @@ export class Journal {
     this.#count = 0
   }
 
-  /**
-   * Begins a later version, to which the next entries recorded belong. The capacity becomes at least `entries` entries.
-   */
+  /** Begins a later version, which the next recorded entries belong to. The capacity becomes at least `entries`. */
   advance(version: number, entries: number): void {
     assert(version > this.#version, 'a journal only moves to a later version')
     this.#version = version
@@ -69,18 +67,18 @@ export class Journal {
   }
 
   /**
-   * Every level that has an entry after `version`, with its amount at that version, by price: bids, then asks.
-   * `too-old` when the journal does not reach back that far.
+   * Every level with an entry after `version`, with its amount at that version, by price: bids, then asks. `too-old`
+   * when the journal does not reach back that far.
    */
   amountsAt(version: number): readonly [bids: Map<number, Scaled>, asks: Map<number, Scaled>] | 'too-old' {
     const amounts = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const
-    // Latest first, so that the first entry of each level after the version remains.
+    // Latest first, so each level's first entry after the version remains.
     const entries = this.readBack(version, 0, (side, price, before) => amounts[side].set(price, before))
     return entries === 'too-old' ? 'too-old' : amounts
   }
 
   /**
-   * Visits the entries after `version`, latest first, except the `skipped` latest ones. Returns the number of entries
+   * Visits the entries after `version`, latest first, except the `skipped` latest ones. Returns the entry count
    * including the skipped ones, or `too-old` when the journal does not reach back that far.
    */
   readBack(
@@ -98,12 +96,12 @@ export class Journal {
     return this.#count - first
   }
 
-  /** Number of stored entries that are later than `version`. */
+  /** How many stored entries are later than `version`. */
   entriesSince(version: number): number {
     return this.#count - this.#firstAfter(version)
   }
 
-  /** Number of versions after `version` that have an entry; `too-old` when the journal does not reach back that far. */
+  /** How many versions after `version` have an entry; `too-old` when the journal does not reach back that far. */
   commitsSince(version: number): number | 'too-old' {
     if (version < this.#reach) return 'too-old'
     let commits = 0
@@ -116,7 +114,7 @@ export class Journal {
     return commits
   }
 
-  /** Index, from the oldest, of the first entry after `version`. */
+  /** The first entry after `version`, as an index from the oldest. */
   #firstAfter(version: number): number {
     let low = 0
     let high = this.#count

@@ -1,8 +1,7 @@
 /**
- * The amounts of a book by side and price, for the owners of a book that need neither its order nor its best price: the
- * reader of a publication and the aggregation of orders. It computes the digest of its levels: the first one in one pass
- * (0.3 us per level), later ones from the levels that changed since. It does not know whether the book is crossed.
- * Pure.
+ * A book's amounts by side and price, for owners that need neither the book's order nor its best price: a publication's
+ * reader and the aggregation of orders. It computes its levels' digest: the first one in one pass (0.3 us per level),
+ * later ones from the levels changed since. It does not know whether the book is crossed. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { LevelSum } from './digest.ts'
@@ -11,16 +10,16 @@ import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from './
 export class LevelAmounts {
   readonly #market: Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
   readonly #sides: readonly [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
-  /** The sum at the last digest; undefined before the first one of this book. */
+  /** The sum at the last digest. Undefined before this book's first one. */
   #sum: LevelSum | undefined
-  /** Since the last digest: the amounts that changed levels had then. */
+  /** The levels changed since the last digest, with their amounts at it. */
   readonly #summed: readonly [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
 
   constructor(market: Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>) {
     this.#market = market
   }
 
-  /** Levels of both sides. */
+  /** The level count on both sides. */
   get size(): number {
     return this.#sides[BID].size + this.#sides[ASK].size
   }
@@ -73,7 +72,7 @@ export class LevelAmounts {
     const summed = this.#summed[side]
     if (summed.has(price)) return
     summed.set(price, this.amount(side, price))
-    // From here on a pass over all levels is cheaper, and the memory is bounded by that of the book.
+    // From here on a pass over all levels is cheaper. This also bounds the memory by the book's size.
     if (summed.size > this.size) this.#forgetSum()
   }
 

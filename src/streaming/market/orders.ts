@@ -1,8 +1,8 @@
 /**
- * A book of single orders, aggregated exactly to levels: it applies changes of orders and returns the levels that they
- * changed. Every change names a resting order or adds a new one; what cannot be true of a book (an unknown order, an order
- * added twice, a trade of more than the order has) is a problem, after which the owner needs a new list of all orders.
- * It keeps at most `ordersMax` orders and has no clock, no socket and no JSON. Pure.
+ * A book of single orders, aggregated exactly to levels. It applies order changes and returns the changed levels. Every
+ * change names a resting order or adds a new one. Impossible changes (an unknown order, an order added twice, a trade
+ * larger than the order) are problems, after which the owner needs a new list of all orders. It keeps at most
+ * `ordersMax` orders and has no clock, no socket and no JSON. Pure.
  */
 import { addScaled, type Scaled } from '../../platform/base/decimal.ts'
 import type { LevelChange, Side } from './event.ts'
@@ -18,7 +18,7 @@ export interface RestingOrder {
 
 export type OrderChange =
   | ({ readonly type: 'order_add' } & RestingOrder)
-  /** The new amount of an order, above 0, and its new price, if it changes. */
+  /** An order's new amount, above 0, and its new price, if it changes. */
   | {
       readonly type: 'order_modify'
       readonly orderId: string
@@ -26,7 +26,7 @@ export type OrderChange =
       readonly price?: number | undefined
     }
   | { readonly type: 'order_delete'; readonly orderId: string }
-  /** Reduces the amount of a resting order; it is gone when nothing is left. */
+  /** Reduces a resting order's amount. The order is removed when nothing is left. */
   | { readonly type: 'trade'; readonly orderId: string; readonly amount: Scaled }
 
 /** Why a change is impossible, and its index in the list. The orders are undefined until the next `replace`. */
@@ -45,10 +45,10 @@ export class Orders {
   readonly #levels: LevelAmounts
   readonly #ordersMax: number
   readonly #orders = new Map<string, Order>()
-  /** The levels that the current list has changed, each once. */
+  /** The levels that the current list changes. A level may occur several times. */
   #touched: { readonly side: Side; readonly price: number }[] = []
 
-  /** @param levels receives the aggregated amounts; nothing else may change it */
+  /** @param levels receives the aggregated amounts. Only this class may change it. */
   constructor(levels: LevelAmounts, ordersMax: number) {
     this.#levels = levels
     this.#ordersMax = ordersMax
@@ -65,7 +65,7 @@ export class Orders {
     return undefined
   }
 
-  /** Applies changes in order. Returns each level that they changed, once, with its amount after all of them. */
+  /** Applies changes in order. Returns each changed level once, with its amount after all changes. */
   apply(changes: readonly OrderChange[]): LevelChange[] | OrderProblem {
     this.#touched = []
     for (let index = 0; index < changes.length; index++) {

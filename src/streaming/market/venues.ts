@@ -1,6 +1,6 @@
 /**
- * Which venue has how much of each level of a book: what a book is followed with where its levels are attributed. It keeps
- * no level of a market with one venue. `MergedAttribution` joins what several messages report before one commit. Pure.
+ * Each venue's share in each level of a book. A book whose levels are attributed follows these reports. For a market
+ * with one venue no levels are stored. `MergedAttribution` joins several reports before one commit. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { Book, levelsOf } from './book.ts'
@@ -24,16 +24,19 @@ const NO_SHARES: readonly VenueShare[] = []
 
 export class LevelShares {
   readonly #sides: SharesBySide = [new Map(), new Map()]
-  /** The one venue of every level. */
+  /** The one venue that has every level. */
   #only: string | undefined
 
-  /** The shares of a level with this amount; none while they are not known. */
+  /** The shares in a level with this amount. None while they are not known. */
   of(side: Side, price: number, amount: Scaled): readonly VenueShare[] {
     if (this.#only !== undefined) return [[this.#only, amount]]
     return this.#sides[side].get(price) ?? NO_SHARES
   }
 
-  /** Follows a report. Returns the levels whose shares it changed; `every` when the market has one venue now, or had one. */
+  /**
+   * Follows a report. Returns the levels whose shares it changed; `every` when the market has one venue now, or had
+   * one.
+   */
   follow(attribution: Attribution): readonly LevelKey[] | 'every' {
     const onlyBefore = this.#only
     if (attribution.type === 'only') {
@@ -47,7 +50,7 @@ export class LevelShares {
     return onlyBefore === undefined ? [...removed, ...changed] : 'every'
   }
 
-  /** Sets the shares of some levels; returns those that differ from before, each once. */
+  /** Sets some levels' shares. Returns the levels whose shares differ from before, each once. */
   set(levels: readonly LevelVenues[]): LevelVenues[] {
     return levels.filter(({ side, price, venues }) => {
       const shares = this.#sides[side]
@@ -58,14 +61,14 @@ export class LevelShares {
     })
   }
 
-  /** Everything that is known, for a follower that knows nothing; undefined when nothing is. */
+  /** Everything known, for a follower that knows nothing. Undefined when nothing is known. */
   whole(): Attribution | undefined {
     if (this.#only !== undefined) return { type: 'only', venue: this.#only }
     const levels = listOf(this.#sides)
     return levels.length === 0 ? undefined : { type: 'all', levels }
   }
 
-  /** Removes the levels that are not among these, and returns them. */
+  /** Removes all other levels, and returns them. */
   #removeOthers(levels: readonly LevelVenues[]): LevelKey[] {
     const kept: readonly [Set<number>, Set<number>] = [new Set(), new Set()]
     for (const { side, price } of levels) kept[side].add(price)
@@ -81,11 +84,11 @@ export class LevelShares {
   }
 }
 
-/** One report that says what several said one after the other. */
+/** Merges successive reports into one. */
 export class MergedAttribution {
   /** The report, until there is a second one. */
   #single: Attribution | undefined
-  /** Of several: that of the first, and the last shares of each level. */
+  /** For several reports: the first one's type, and each level's last shares. */
   #type: 'all' | 'some' | undefined
   readonly #sides: SharesBySide = [new Map(), new Map()]
 
@@ -96,7 +99,7 @@ export class MergedAttribution {
       this.#single = attribution
       return
     }
-    // A market with one venue reports no levels until a snapshot of several venues.
+    // A market with one venue reports no levels until a snapshot from several venues.
     if (first?.type === 'only') return
     this.#single = undefined
     if (first !== undefined) {
@@ -106,7 +109,7 @@ export class MergedAttribution {
     this.#note(attribution.levels)
   }
 
-  /** The report, which is then empty; undefined when there was none. */
+  /** The report. Undefined when there is none. Afterwards this object is empty. */
   take(): Attribution | undefined {
     const type = this.#type
     const merged = type === undefined ? this.#single : { type, levels: listOf(this.#sides) }
@@ -125,22 +128,22 @@ export class MergedAttribution {
   }
 }
 
-/** A level with what each venue has of it; a removed one has none. */
+/** A level with each venue's share. A removed level has none. */
 export interface AttributedLevel extends LevelChange {
   readonly venues?: readonly VenueShare[]
 }
 
-/** Of a book whose venues are not known, or that has no levels. */
+/** For a book with unknown venues, or without levels. */
 export const NOT_ATTRIBUTED: Attribution = { type: 'all', levels: [] }
 
 /**
- * The views of a market whose levels name their venues. A level changes there when its amount changes or the division of
- * its amount between venues, so they are views of a book of their own: in place of its amount each level has the version
- * that last changed either. A difference between two versions may therefore contain a level that changed and changed back.
- * While no such view is open, only the shares are kept.
+ * A market's views whose levels name their venues. Such a level changes with its amount, and with the amount's division
+ * between venues. So these views belong to a separate book, in which each level has the version that last changed
+ * either in place of its amount. A difference between two versions may therefore contain a level that changed and
+ * changed back. While no such view is open, only the shares are kept.
  */
 export class AttributedViews {
-  /** The full book of the market. */
+  /** The market's full book. */
   readonly #book: Book
   readonly #shares = new LevelShares()
   /** Empty while no view is open. */
@@ -151,7 +154,7 @@ export class AttributedViews {
     this.#book = book
   }
 
-  /** What is known of the shares; undefined when nothing is. */
+  /** The known shares. Undefined when none are known. */
   get attribution(): Attribution | undefined {
     return this.#shares.whole()
   }
@@ -167,7 +170,7 @@ export class AttributedViews {
     if (this.#views.size === 0) this.#versions.replace([])
   }
 
-  /** The current level that a view names; a removed one, with amount 0, stays as it is. */
+  /** The current level for a view's entry. A removed one, with amount 0, is returned unchanged. */
   levelOf(level: LevelChange): AttributedLevel {
     if (level.amount === 0) return level
     const { side, price } = level
@@ -177,7 +180,7 @@ export class AttributedViews {
 
   /**
    * Moves the views to a version.
-   * @param applied how the book of the market changed; undefined when it was replaced
+   * @param applied the changes to the market's book. Undefined when it was replaced
    */
   move(
     version: number,
@@ -203,7 +206,7 @@ export class AttributedViews {
   }
 }
 
-/** Whether two lists of shares are equal; the venues of a market have one order. */
+/** Whether two lists of shares are equal. A market's venues always have the same order. */
 function isSame(left: readonly VenueShare[], right: readonly VenueShare[]): boolean {
   return (
     left.length === right.length &&

@@ -1,9 +1,9 @@
 /**
  * The best N levels per side of a book (N = all is a view too), updated version by version, and the exact difference
  * between any earlier version and the current one. The changes lead from one view to the other, including levels that
- * enter or leave at the edge; each price occurs once, and unchanged levels do not. It stores no levels, only the worst
- * price inside on each side: the changes of the book and the current book determine what entered and what left. Its
- * cost grows with the changed levels, not with the depth. Pure.
+ * enter or leave at the edge. Each price occurs once, and unchanged levels do not occur. A view stores no levels, only
+ * the worst price inside on each side: the book and its changes determine which levels entered or left. Its cost grows
+ * with the changed levels, not with the depth. Pure.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Scaled } from '../../platform/base/decimal.ts'
@@ -11,10 +11,10 @@ import { type Book, compareLevels, isInBookOrder, type Levels } from './book.ts'
 import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
 import { Journal } from './journal.ts'
 
-/** Smallest capacity of a journal, in entries; it grows to twice the levels of its view when that is more. */
+/** A journal's smallest capacity, in entries. It grows to twice the view's levels when that is more. */
 const JOURNAL_ENTRIES_MINIMUM = 4096
 
-/** Reading one entry of the journal costs as much as examining this many levels of a history. */
+/** Reading one journal entry costs as much as examining this many levels in a history. */
 const HISTORY_LEVELS_AN_ENTRY = 16
 
 export class View {
@@ -24,10 +24,7 @@ export class View {
   readonly #journal: Journal
   readonly #edges: [bid: number, ask: number] = [0, 0]
   #changeVersion = 0
-  /**
-   * Whether a difference to the current version was requested, and from the second request on the history that answers
-   * the others.
-   */
+  /** Whether a difference to the current version was requested. From the second request on, the history answers. */
   #isAsked = false
   #history: History | undefined
 
@@ -46,12 +43,12 @@ export class View {
     return this.#journal.version
   }
 
-  /** The last version that changed the view; before the first change, the version of the last `reset`. */
+  /** The last version that changed the view. Before the first change, the last `reset`'s version. */
   get changeVersion(): number {
     return this.#changeVersion
   }
 
-  /** Moves to a version by the changes of the book, or starts over when the book was replaced (undefined). */
+  /** Moves to a version by the book's changes, or starts over when the book was replaced (undefined). */
   move(version: number, applied: readonly AppliedChange[] | undefined): readonly LevelChange[] {
     if (applied !== undefined) return this.advance(version, applied)
     this.reset(version)
@@ -69,7 +66,7 @@ export class View {
 
   /**
    * Updates the view to `version`, which must be later, after `applied`: the result of `Book.apply`, with no change
-   * since. Returns the changes of the view, in book order; a level that leaves has amount 0.
+   * since. Returns the view's changes, in book order. A level that leaves has amount 0.
    */
   advance(version: number, applied: readonly AppliedChange[]): LevelChange[] {
     assert(isInBookOrder(applied), 'the changes of a version come in book order, each price once')
@@ -83,7 +80,7 @@ export class View {
   }
 
   /**
-   * The exact difference between the view at an earlier `version` and the current one, in book order; empty when they
+   * The exact difference between the view at an earlier `version` and the current one, in book order. Empty when they
    * are equal, `too-old` when the journal does not reach back that far.
    */
   changesSince(version: number): LevelChange[] | 'too-old' {
@@ -91,7 +88,7 @@ export class View {
     this.#isAsked = true
     const history = this.#history
     if (history === undefined) return this.#changesAlone(version)
-    // A subscriber that missed few changes does not pay for a history that a far older version required.
+    // A subscriber that missed few changes does not pay for a history built for a far older version.
     const isNear = this.#journal.entriesSince(version) * HISTORY_LEVELS_AN_ENTRY < history.levelCount
     return isNear ? this.#changesAlone(version) : history.changesSince(version)
   }
@@ -114,8 +111,8 @@ export class View {
   }
 
   /**
-   * The result of `changesSince` in any order, each level also with its amount at that version: for sums that are
-   * updated in both directions.
+   * The result of `changesSince` in any order, each level also with its earlier amount: for sums that are updated in
+   * both directions.
    */
   differencesSince(version: number): AppliedChange[] | 'too-old' {
     const amounts = this.#journal.amountsAt(version)
@@ -130,20 +127,18 @@ export class View {
     return differences
   }
 
-  /**
-   * Number of versions after `version` that changed the view; `too-old` when the journal does not reach back that far.
-   */
+  /** How many versions after `version` changed the view; `too-old` when the journal does not reach back that far. */
   commitsSince(version: number): number | 'too-old' {
     return this.#journal.commitsSince(version)
   }
 
-  /** Number of levels of a side in the current view. */
+  /** How many levels a side has in the current view. */
   levelCount(side: Side): number {
     const size = this.#book.side(side).size
     return this.depth === 0 ? size : Math.min(this.depth, size)
   }
 
-  /** The current levels in book order; at most the best `countMax` per side. */
+  /** The current levels in book order, at most the best `countMax` per side. */
   levels(countMax = Number.POSITIVE_INFINITY): LevelChange[] {
     const all: LevelChange[] = []
     for (const side of [BID, ASK] as const) {
@@ -157,13 +152,13 @@ export class View {
   }
 
   /**
-   * Up to `countMax` current levels of one side, from the first one worse than `price` on (undefined: from the best).
+   * Up to `countMax` current levels on one side, starting at the first one worse than `price` (undefined: at the best).
    */
   levelsAfter(side: Side, price: number | undefined, countMax: number): LevelChange[] {
     return levelsAfter(this.#book, this.depth, side, price, countMax)
   }
 
-  /** The amount at a price: 0 when there is no level or it is outside the depth. */
+  /** The amount at a price; 0 when there is no level or it is outside the depth. */
   amount(side: Side, price: number): Scaled {
     return isWithin(side, price, this.#edges[side]) ? this.#book.side(side).amount(price) : 0
   }
@@ -180,14 +175,14 @@ export class View {
     return side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   }
 
-  /** Applies the changes of one side from index `start`; returns the index after them. */
+  /** Applies the changes on one side from index `start`. Returns the index after them. */
   #advanceSide(side: Side, applied: readonly AppliedChange[], start: number, changes: LevelChange[]): number {
     const levels = this.#book.side(side)
     const edgeBefore = this.#edges[side]
     const edge = this.#edgeNow(side)
     this.#edges[side] = edge
-    // Between the old edge and the new one there are, besides changed levels, only levels that crossed the edge: they
-    // entered when it moved outward, otherwise they left. There are never more of them than changes that caused it.
+    // Besides changed levels, only levels that crossed the edge lie between the old edge and the new one. They entered
+    // when the edge moved outward, otherwise they left. There are never more than the changes that caused it.
     const entering = isWithin(side, edgeBefore, edge)
     let rank = edge === edgeBefore ? 0 : rankAfter(levels, entering ? edgeBefore : edge)
     const rankEnd = edge === edgeBefore ? 0 : rankAfter(levels, entering ? edge : edgeBefore)
@@ -205,7 +200,7 @@ export class View {
     return index
   }
 
-  /** An unchanged level that entered or left. */
+  /** Records an unchanged level that entered or left. */
   #cross(changes: LevelChange[], side: Side, rank: number, entering: boolean): void {
     const levels = this.#book.side(side)
     const amount = levels.amountAt(rank)
@@ -219,7 +214,7 @@ export class View {
   }
 }
 
-/** The result of `View.levelsAfter` for a view of `depth` (0 = all) levels of that book, without creating one. */
+/** The result of `View.levelsAfter` for a view of `depth` (0 = all) levels in that book, without creating one. */
 export function levelsAfter(
   book: Book,
   depth: number,
@@ -237,7 +232,7 @@ export function levelsAfter(
   return found
 }
 
-/** Whether a price is at least as good as another one of its side. */
+/** Whether a price is at least as good as another one on its side. */
 function isWithin(side: Side, price: number, edge: number): boolean {
   return side === BID ? price >= edge : price <= edge
 }
@@ -248,19 +243,19 @@ function rankAfter(levels: Levels, edge: number): number {
 }
 
 interface TouchedLevel {
-  /** The current level; the same object in every answer. */
+  /** The current level. It is the same object in every answer. */
   readonly now: LevelChange
   /** The versions that changed it, latest first, and its amount before each. */
   readonly versions: number[]
   readonly befores: Scaled[]
 }
 
-/** The changes of each view, by depth. */
+/** Each view's changes, by depth. */
 export type ChangesByDepth = ReadonlyMap<number, readonly LevelChange[]>
 
 const NO_CHANGES: ChangesByDepth = new Map()
 
-/** The views of one book that have subscribers, by their depth; each follows the book from its opening to its closing. */
+/** One book's views with subscribers, by depth. Each follows the book from its opening to its closing. */
 export class OpenViews {
   readonly #book: Book
   readonly #views = new Map<number, View>()
@@ -288,7 +283,7 @@ export class OpenViews {
     this.#views.delete(depth)
   }
 
-  /** Moves the views to a version by the changes of the book; undefined when it was replaced. */
+  /** Moves the views to a version by the book's changes (undefined when it was replaced). */
   move(version: number, applied: readonly AppliedChange[] | undefined): ChangesByDepth {
     if (this.#views.size === 0) return NO_CHANGES
     const changesByDepth = new Map<number, readonly LevelChange[]>()
@@ -299,9 +294,9 @@ export class OpenViews {
 
 /**
  * Earlier versions of a view, level by level. It is built from the journal when several differences to the same current
- * version are requested, so that reading the journal, sorting and the current amounts are computed once for all of
- * them. It is valid for the current version of the view and discarded with the next one. It holds as much of the
- * journal as was needed so far, and reads on for an older version.
+ * version are requested. So the reads, the sorting and the current amounts are computed once for all of them. It is
+ * valid for the view's current version and discarded with the next one. It holds only the journal entries needed so
+ * far, and reads on for an older version.
  */
 class History {
   readonly #journal: Journal
@@ -317,12 +312,12 @@ class History {
     this.#amountNow = amountNow
   }
 
-  /** Number of levels that every answer examines. */
+  /** How many levels every answer examines. */
   get levelCount(): number {
     return this.#levels.length
   }
 
-  /** The result of `View.changesSince`. The same level is the same object in every answer. */
+  /** The result of `View.changesSince`. A level is the same object in every answer. */
   changesSince(version: number): LevelChange[] | 'too-old' {
     if (!this.#readBackTo(version)) return 'too-old'
     const changes: LevelChange[] = []
@@ -353,7 +348,7 @@ class History {
   }
 }
 
-/** Number of these versions, latest first, that are later than `version`. */
+/** How many of these versions, latest first, are later than `version`. */
 function countLater(versions: readonly number[], version: number): number {
   let low = 0
   let high = versions.length
