@@ -1,11 +1,11 @@
-/** Amounts in JSON text that SQL writes: decimal text, equal to the result of `formatAmount`. */
+/** Writes amounts in SQL as JSON text: decimal text, equal to the result of `formatAmount`. */
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 
 /**
- * The JSON text of an amount of an item (see `platform/store/page-text`): a string such as "12.5"; null when the column is
- * null.
- * @param column a column of the record in units of 10^-decimals, or an expression over such columns
- * @param assetColumn the column of the record that has the asset of the amount
+ * The JSON text of an item's amount (see `platform/store/page-text`): a string such as "12.5", or null when the column
+ * is null.
+ * @param column the record's column in units of 10^-decimals, or an expression over such columns
+ * @param assetColumn the record's column with the amount's asset
  */
 export function amountText(column: string | RawBuilder<unknown>, assetColumn = 'asset'): RawBuilder<string> {
   const units = typeof column === 'string' ? sql.ref(`record.${column}`) : column

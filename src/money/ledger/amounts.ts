@@ -5,10 +5,10 @@
 import { formatDecimal, parseDecimal } from '../../platform/base/decimal.ts'
 import type { MinorUnits } from './posting.ts'
 
-/** The largest amount that the store accepts: 38 digits. */
+/** The largest amount in the store: 38 digits. */
 export const AMOUNT_MAX: MinorUnits = 10n ** 38n - 1n
 
-/** Why a text is not an amount: the detail of an error. */
+/** Why a text is not an amount, as an error detail. */
 export type AmountFault =
   | 'must be a decimal number above zero, such as 12.5'
   | 'has too many digits'

@@ -1,24 +1,25 @@
 /**
- * The assets of the ledger with their decimals. An asset is registered at the first start with it in the configuration. Its
- * decimals can change until the first amount is stored in them.
+ * The ledger's assets with their decimals. An asset is registered when the service first starts with it in the
+ * configuration, or after a reload. Its decimals can change until the first amount is stored in them.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { type Kysely, sql } from '../../platform/store/sql.ts'
 
-/** The table `ledger_assets`, as the query builder sees it; the migration `ledger` defines it. */
+/** The table `ledger_assets`, as the query builder sees it. The migration `ledger` defines it. */
 interface LedgerAssetsTables {
   ledger_assets: { symbol: string; decimals: number }
 }
 
 export interface LedgerAsset {
   readonly symbol: string
-  /** Fraction digits of its amounts. */
+  /** Fraction digits in its amounts. */
   readonly decimals: number
 }
 
 /**
- * Registers assets of the configuration, and updates the decimals of those without stored amounts.
- * @returns one text for each asset with stored amounts whose decimals differ, with both values; then nothing is registered
+ * Registers the configured assets, and updates the decimals of those without stored amounts.
+ * @returns one text for each asset with stored amounts whose decimals differ, with both values. Then nothing is
+ * registered.
  */
 export async function ensureLedgerAssets<Tables>(
   transaction: Transaction<Tables>,
@@ -41,7 +42,7 @@ export async function decimalsFaults<Tables>(
   tables: Kysely<Tables>,
   assets: readonly LedgerAsset[],
 ): Promise<readonly string[]> {
-  // A pending deposit without a profile has an amount, and neither a balance, a posting nor a transfer.
+  // A pending deposit without a profile has an amount, but no balance, posting or transfer.
   const { rows } = await sql<{ readonly symbol: string; readonly wanted: number; readonly known: number }>`
     select symbol, wanted.decimals as wanted, known.decimals as known
     from ledger_assets as known join ${listed(assets)} using (symbol)
@@ -59,7 +60,7 @@ export async function decimalsFaults<Tables>(
   )
 }
 
-/** The decimals of all assets of the ledger, by symbol. */
+/** The decimals of all assets in the ledger, by symbol. */
 export async function readDecimals<Tables>(tables: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
   const ours = tables as unknown as Kysely<LedgerAssetsTables>
   const rows = await ours.selectFrom('ledger_assets').select(['symbol', 'decimals']).execute()

@@ -1,8 +1,9 @@
 /**
- * Balances of the service's accounts. No row is updated by every posting: a balance is a checkpoint, which is the sum of all
- * postings up to an id, plus the later postings. Checkpoints advance in pieces of bounded size. A transaction takes its ids
- * before it commits, so the last id is read under a lock that waits for transactions that post: for a short time or not at
- * all, and never while sums are read. Any node may call this; an advisory lock lets one at a time write.
+ * Balances of the service's accounts. Postings to them update no balance row. Such a balance is a checkpoint (the sum
+ * of all postings up to an id) plus the later postings. Checkpoints advance in pieces of bounded size. A transaction
+ * takes its ids before it commits, so the last id is read under a lock that waits for posting transactions. The lock is
+ * held briefly or not obtained, and never held while sums are read. Any node may advance them: an advisory lock admits
+ * one writer at a time.
  */
 import { type Db, StatementFailed, type Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -11,12 +12,12 @@ import type { MinorUnits, ServiceBucket } from './posting.ts'
 /** The longest time that postings wait for the lock. */
 const LOCK_MILLISECONDS_MAX = 50
 const LOCK_NOT_AVAILABLE = '55P03'
-/** Ids in one statement: some tens of milliseconds, in which an embedded store serves no other caller. */
+/** Ids in one statement. It takes some tens of milliseconds, in which an embedded store serves no other caller. */
 const PIECE_IDS = 10_000
-/** Pieces in one call; the next call continues. */
+/** Pieces in one call. The next call continues. */
 const PIECES_MAX = 100
 
-/** Advances the checkpoints over the postings that are final now. */
+/** Advances the checkpoints over all final postings. */
 export async function writeCheckpoints(db: Db): Promise<void> {
   if (!(await haveNewPostings(db))) return
   const end = await finalPostingId(db)
@@ -35,7 +36,10 @@ async function haveNewPostings(db: Db): Promise<boolean> {
   return rows[0]?.are_new === true
 }
 
-/** The last id of which all earlier ones are committed or rolled back; undefined when the lock is not available in time. */
+/**
+ * The last id for which all earlier ones are committed or rolled back. Undefined when the lock is not available in
+ * time.
+ */
 async function finalPostingId(db: Db): Promise<bigint | undefined> {
   try {
     return await db.transaction<unknown, bigint>(async (transaction) => {
@@ -52,7 +56,7 @@ async function finalPostingId(db: Db): Promise<bigint | undefined> {
   }
 }
 
-/** Advances the checkpoints by one piece; returns the last id that they cover, undefined while another node writes them. */
+/** Advances the checkpoints by one piece. Returns the last covered id, or undefined while another node writes them. */
 async function writePiece<Tables>(transaction: Transaction<Tables>, end: bigint): Promise<bigint | undefined> {
   const { rows: locked } = await sql<{ readonly is_ours: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended('tidegate ledger checkpoints', 0)) as is_ours
@@ -93,15 +97,15 @@ async function writePiece<Tables>(transaction: Transaction<Tables>, end: bigint)
 }
 
 /**
- * Credits minus debits of a service account, including the postings of this transaction. Takes no lock: a caller that
- * decides by the balance must hold a lock that excludes concurrent postings to the account.
+ * A service account's credits minus debits, including this transaction's postings. It takes no lock: a caller whose
+ * decision depends on the balance must hold a lock that excludes concurrent postings to the account.
  */
 export async function serviceBalance<Tables>(
   transaction: Transaction<Tables>,
   bucket: Exclude<ServiceBucket, 'external'>,
   asset: string,
 ): Promise<MinorUnits> {
-  // A literal, not a parameter, to match the conditions of the partial indexes.
+  // A literal, not a parameter, to match the partial indexes' conditions.
   const account = sql.lit(bucket)
   const { rows } = await sql<{ readonly balance: string }>`
     with checkpoint as (

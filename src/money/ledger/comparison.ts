@@ -1,20 +1,20 @@
 /**
- * Compares every balance of a profile, and every checkpoint of the service, with the sum of its postings: the verified sums,
- * and the postings after them. Both are read by one statement for some accounts at a time, so a pass costs what is new, and
- * postings meanwhile raise no false alarm. An account with postings and without a balance differs from zero. It writes
- * nothing but the verified sums.
+ * Compares every profile balance, and every checkpoint of the service, with the sum of its postings: the verified sums
+ * plus the postings after them. One statement reads both sides for some accounts at a time. So a pass costs only the
+ * new postings, and concurrent postings raise no false alarm. For an account with postings but no balance, the balance
+ * counts as zero. The comparison writes nothing but the verified sums.
  */
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { advanceSums, beginAgain, type LedgerStore, readPosition, SERVICE, sidesOf } from './verified-sums.ts'
 
-/** A balance that is not the sum of its postings, or a transfer that does not show what happened. */
+/** A balance that differs from its postings' sum, or a transfer that differs from its postings or record. */
 export interface LedgerDifference {
-  /** `available of PROFILE`, an account of the service such as `desk`, `transfer ID`, or `transfers of PROFILE in GROUP`. */
+  /** `available of PROFILE`, a service account such as `desk`, `transfer ID`, or `transfers of PROFILE in GROUP`. */
   readonly account: string
   readonly asset: string
-  /** In units of the asset; of a transfer, what it shows. */
+  /** The stored balance in the asset's smallest units, or the values a transfer shows. */
   readonly kept: string
-  /** What it should be. */
+  /** The correct value. */
   readonly recomputed: string
 }
 
@@ -23,28 +23,28 @@ interface Key {
   readonly asset: string
 }
 
-/** Postings of a segment, and balances in one statement: ten to twenty milliseconds. */
+/** Postings per segment, and balances per statement: ten to twenty milliseconds. */
 const PIECE_ROWS = 2_000
-/** Differences that are kept, at most. */
+/** The most differences that a pass keeps. */
 export const DIFFERENCES_MAX = 1_000
 
 /** One pass over the whole ledger. */
 export class LedgerComparison {
   readonly differences: LedgerDifference[] = []
-  /** The number of profile balances that were compared so far. */
+  /** How many profile balances were compared so far. */
   balances = 0
   readonly #db: LedgerStore
   readonly #pieceRows: number
-  /** The last account that was compared. */
+  /** The last compared account. */
   #after: Key = { profile_id: SERVICE, asset: '' }
 
-  /** @param pieceRows the postings of a segment, and the balances that one statement compares */
+  /** @param pieceRows the postings per segment, and the balances compared by one statement */
   constructor(db: LedgerStore, pieceRows: number = PIECE_ROWS) {
     this.#db = db
     this.#pieceRows = pieceRows
   }
 
-  /** Reads one piece; false when the pass is complete. */
+  /** Reads one piece. False when the pass is complete. */
   async step(): Promise<boolean> {
     if (!(await advanceSums(this.#db, this.#pieceRows))) return true
     const { posting_id, generation } = await readPosition(this.#db)
@@ -92,7 +92,7 @@ export class LedgerComparison {
     return end !== undefined
   }
 
-  /** The last account of the next piece, by its balances and sums; undefined: the piece has all others. */
+  /** The next piece's last account, by its balances and sums. Undefined when the piece has all remaining accounts. */
   async #nextEnd(): Promise<Key | undefined> {
     const nth = (table: string, number: number) => sql`
       select profile_id, asset from ${sql.raw(table)} where ${this.#within(undefined)}
@@ -119,7 +119,7 @@ interface Counts {
   readonly compared: string
 }
 
-/** What is kept of each account, as credits less debits. */
+/** Each account's stored balance, as credits less debits. */
 function keptWithin(within: RawBuilder<boolean>): RawBuilder<unknown> {
   return sql`
     select profile_id, asset, bucket, amount

@@ -1,10 +1,10 @@
 /**
- * Ledger entries: what an operator books by the table of `entry-kinds`. An entry is written once per reference, together with
- * its postings and audit row, and never changes. A reversal is an entry with the opposite postings; a debt that it renews is
- * repaid at once from what the profile has available, except when it gives a repayment back.
+ * Ledger entries: an operator's bookings by the table in `entry-kinds`. An entry is written once per reference,
+ * together with its postings and audit row, and never changes. A reversal is an entry with the opposite postings. When
+ * it renews a debt, the profile's available money repays the debt at once, unless the reversal gives a repayment back.
  *
- * The desk may be short after an entry: its position is what it received less what it paid. No sweep takes more than the
- * collected fees, and no balance of a profile goes below zero.
+ * The desk may be short after an entry: its position is its receipts less its payments. No sweep takes more than the
+ * collected fees, and no profile balance goes below zero.
  */
 import { isUuid, newId } from '../../platform/base/ids.ts'
 import { readInstant, TIME_RULE } from '../../platform/http/list-times.ts'
@@ -35,7 +35,7 @@ import type { MinorUnits } from './posting.ts'
 
 type Decimals = ReadonlyMap<string, number>
 
-/** Books an entry and returns its JSON text; 409 when the reference names an entry with another content. */
+/** Books an entry and returns its JSON text. Throws 409 when an entry with this reference has other content. */
 export async function createEntry<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -64,7 +64,7 @@ export async function createEntry<Tables>(
   return (await entryText(transaction, id)) as string
 }
 
-/** Books the opposite of an entry, once, and returns the entry's JSON text. */
+/** Books an entry's opposite, once, and returns the entry's JSON text. */
 export async function reverseEntry<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -141,7 +141,7 @@ async function refuseUnknownProfile<Tables>(transaction: Transaction<Tables>, id
   throw new Problem('not_found', `/profile_id: ${detail}`, { errors: [{ pointer: '/profile_id', detail }] })
 }
 
-/** The entry that has the reference; 409 unless its content is the same. */
+/** The entry with this reference. Throws 409 unless its content is the same. */
 async function existingEntry<Tables>(
   transaction: Transaction<Tables>,
   reference: string,
@@ -158,7 +158,7 @@ async function existingEntry<Tables>(
   throw new Problem('already_exists', 'reference: an entry with this reference has another content', { meta })
 }
 
-/** Refuses a sweep of more than the collected fees, and more than a profile owes or has. */
+/** Refuses a sweep above the collected fees, and an amount above the profile's debt or available money. */
 async function refuseUncovered<Tables>(
   transaction: Transaction<Tables>,
   { kind, legs: [leg], profileId }: EntryPosting,
@@ -170,7 +170,7 @@ async function refuseUncovered<Tables>(
     return { meta: { available: text(covered), needed: text(amount) } }
   }
   if (kind === 'fee_sweep') {
-    // Sweeps wait here for each other. A fee that is given back after a sweep may still leave the account below zero.
+    // Sweeps wait here for each other. A fee given back after a sweep may still leave the account below zero.
     await lockNames(transaction, 'fees', ['tidegate fee sweep'])
     const collected = await serviceBalance(transaction, 'fees', asset)
     if (collected < amount)

@@ -1,6 +1,6 @@
 /**
- * The kinds of ledger entries, with which an operator books what happened outside the service: hedges, funding, fees, network
- * costs, debts. The table fixes the accounts of each kind, so no entry touches a customer's money except a repayment.
+ * The kinds of ledger entries. With them an operator books events outside the service: hedges, funding, fees, network
+ * costs, debts. The table fixes each kind's accounts, so no entry but a repayment touches a customer's money.
  */
 import { invalidRequest } from '../../platform/http/problem.ts'
 import { formatAmount, parseAmount } from './amounts.ts'
@@ -10,9 +10,9 @@ export const ENTRY_DIRECTIONS = ['IN', 'OUT'] as const
 export type EntryDirection = (typeof ENTRY_DIRECTIONS)[number]
 
 interface EntryKindRow {
-  /** One leg for each; without one, the entry has a leg without a direction. */
+  /** An entry has one leg for each direction, or a single leg without a direction when the list is empty. */
   readonly directions: readonly EntryDirection[]
-  /** A leg debits `debit` and credits `credit`; one with the direction IN the other way round. */
+  /** A leg debits `debit` and credits `credit`. A leg with the direction IN does the opposite. */
   readonly debit: ServiceBucket | ProfileBucket
   readonly credit: ServiceBucket | ProfileBucket
 }
@@ -43,12 +43,12 @@ export interface EntryLeg {
   readonly direction?: EntryDirection
 }
 
-/** Whether entries of the kind are about a profile. */
+/** Whether the kind's entries are about a profile. */
 export function isAboutProfile(kind: EntryKind): boolean {
   return ROWS[kind].credit === 'receivable'
 }
 
-/** The legs with their directions, IN before OUT; throws 400 with the first fault. */
+/** The legs with their directions, IN before OUT. Throws 400 with the first fault. */
 export function readLegs(
   kind: EntryKind,
   legs: readonly RequestedLeg[],
@@ -100,7 +100,7 @@ export function legDocument(
   return { asset, amount: formatAmount(amount, decimals.get(asset) as number), ...(direction ? { direction } : {}) }
 }
 
-/** What an entry posts. */
+/** The entry data that determine its postings. */
 export interface EntryPosting {
   readonly id: string
   readonly kind: EntryKind

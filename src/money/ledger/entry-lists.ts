@@ -1,4 +1,4 @@
-/** Reads ledger entries: by id, and in lists. Read-only. */
+/** Reads ledger entries by id and in lists. Read-only. */
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
@@ -16,14 +16,14 @@ import {
 import { sql } from '../../platform/store/sql.ts'
 import type { ENTRY_FILTERS } from './entry-schemas.ts'
 
-/** The JSON text of one entry; undefined when there is none with this id. */
+/** One entry's JSON text. Undefined when no entry has this id. */
 export async function entryText<Tables>(tables: Kysely<Tables>, id: string): Promise<string | undefined> {
-  // The caller knows its own tables; those of this folder are in the same store.
+  // The caller knows only its own tables. This folder's tables are in the same store.
   const ours = tables as unknown as Kysely<EntryTables>
   return await readItemText(ours, ours.selectFrom('ledger_entries').selectAll().where('id', '=', id), ENTRY_ITEM)
 }
 
-/** As `entryText`, of an entry that is locked until the transaction ends: no other one reverses it. */
+/** Like `entryText`, but locks the entry until the transaction ends, so no other transaction reverses it. */
 export async function lockedEntryText<Tables>(
   transaction: Transaction<Tables>,
   id: string,
@@ -34,7 +34,7 @@ export async function lockedEntryText<Tables>(
   return await entryText(transaction, id)
 }
 
-/** Entries in pages. */
+/** One page of entries. */
 export async function listEntries(
   db: Db,
   { filters, binding, ...paging }: ListQuery<typeof ENTRY_FILTERS>,
@@ -78,7 +78,7 @@ const ENTRY_ITEM: ItemText = {
   large: { text: ['reason'], jsonb: [] },
 }
 
-/** The table, as the query builder sees it; the migration `ledger-entries` defines it. */
+/** The table, as the query builder sees it. The migration `ledger-entries` defines it. */
 interface EntryTables {
   ledger_entries: {
     id: string

@@ -1,6 +1,6 @@
 /**
- * The schemas of ledger entries, and the filters of their list. Assets and amounts, which a schema cannot check, `entries`
- * checks.
+ * The schemas of ledger entries, and their list's filters. `entries` checks assets and amounts, because a schema
+ * cannot.
  */
 import { type Static, Type } from 'typebox'
 import { choices, orderBy, texts, times, uuids } from '../../platform/http/list-query.ts'

@@ -1,7 +1,7 @@
 /**
- * Writes postings together with the balances that they change, in the caller's transaction; nothing else writes either. No
- * bucket of a profile goes below zero. What becomes available first repays what its profile owes in the asset, and a new debt
- * is repaid at once from what is available.
+ * Writes postings together with the balances they change, in the caller's transaction. Nothing else writes either. No
+ * profile bucket goes below zero. Money that becomes available first repays the profile's debt in the asset. A new debt
+ * is repaid at once from available money.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -45,7 +45,7 @@ export interface BalanceKey {
   readonly asset: string
 }
 
-/** Returns the balances of a key that was locked; throws for any other key. */
+/** Returns a locked key's balances. Throws for any other key. */
 export type LockedBalances = (key: BalanceKey) => Balances
 
 type BalanceRow = { readonly profile_id: string; readonly asset: string } & Readonly<Record<ProfileBucket, string>>
@@ -74,8 +74,8 @@ const CHANGE: readonly Column<BalanceChange>[] = [
 ]
 
 /**
- * The balances of these profiles and assets, locked until the transaction ends. A transaction that reads a balance before it
- * posts locks all balances that it will post to in this one call.
+ * Locks the balances for these profiles and assets until the transaction ends. A transaction that reads a balance
+ * before it posts must lock all balances it will post to in this one call.
  */
 export async function lockBalances<Tables>(
   transaction: Transaction<Tables>,
@@ -95,12 +95,12 @@ export async function lockBalances<Tables>(
 }
 
 /**
- * Writes postings with the repayments that are due, and the balances that they change. Throws `InsufficientBalance` before
- * anything is written when a bucket would go below zero.
+ * Writes postings with the due repayments, and the balances they change. Throws `InsufficientBalance` before anything
+ * is written when a bucket would go below zero.
  *
- * The lock is a separate statement: a statement that waits for a lock still reads with its snapshot from before the wait,
- * so one statement that locked and wrote could miss a change of the balance. Ids of postings are taken after the locks, so
- * those of one balance are in commit order.
+ * The lock is a separate statement. A statement that waits for a lock still reads with its snapshot from before the
+ * wait, so one statement that locked and wrote could miss a balance change. Posting ids are taken after the locks, so
+ * one balance's ids are in commit order.
  */
 export async function post<Tables>(transaction: Transaction<Tables>, requested: readonly Posting[]): Promise<void> {
   if (requested.length === 0) return
@@ -136,8 +136,9 @@ function refuseOverdraft(change: BalanceChange, balances: Balances): void {
 }
 
 /**
- * The balances of these keys, locked in order. When one is missing it returns and locks none: missing rows are inserted
- * before any is locked, so an insert never waits for a transaction that waits for a lock of this one.
+ * Locks these keys' balances in order and returns them. When one is missing, it returns and locks none. Missing rows
+ * are inserted before any lock, so an insert never waits for a transaction that waits for one of this transaction's
+ * locks.
  */
 function lockedRows<Tables>(transaction: Transaction<Tables>, keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
   const distinct = new Map(keys.map((key) => [keyOf(key.profileId, key.asset), key]))
@@ -153,7 +154,7 @@ function lockedRows<Tables>(transaction: Transaction<Tables>, keys: readonly Bal
   `
 }
 
-/** Inserts the missing balances, in the order in which they are locked. */
+/** Inserts the missing balances in locking order. */
 async function insertMissing<Tables>(transaction: Transaction<Tables>, keys: readonly BalanceKey[]): Promise<void> {
   await sql`
     ${inserting('balances', keys, KEY)}

@@ -1,9 +1,9 @@
 /**
- * Postings, and the changes of balances that they cause. Pure.
+ * Postings, and the balance changes they cause. Pure.
  *
- * A posting moves one amount from the debited to the credited account, so the accounts of an asset always sum to zero.
- * Profiles are creditors of the service: a credit increases `available`, `in_transit` and `held`, a debit decreases them.
- * `receivable` is the amount that a profile owes: a debit increases it, a credit decreases it.
+ * A posting moves one amount from the debited to the credited account, so an asset's accounts always sum to zero.
+ * Profiles are the service's creditors: a credit increases `available`, `in_transit` and `held`, a debit decreases
+ * them. `receivable` is the amount that a profile owes: a debit increases it, a credit decreases it.
  */
 
 /** An amount in units of 10^-decimals of its asset. */
@@ -11,12 +11,12 @@ export type MinorUnits = bigint
 
 export const PROFILE_BUCKETS = ['available', 'in_transit', 'held', 'receivable'] as const
 
-/** The accounts of one profile in one asset. */
+/** One profile's accounts in one asset. */
 export type ProfileBucket = (typeof PROFILE_BUCKETS)[number]
 
 /**
- * The accounts of the service in one asset: `external` is the money outside (custody, banks), `desk` the operator's own
- * money, the counterparty of conversions, `unattributed` the deposits without a profile, `fees` the fees charged.
+ * The service's accounts in one asset. `external`: the money outside (custody, banks). `desk`: the operator's own
+ * money, the counterparty in conversions. `unattributed`: deposits without a profile. `fees`: the charged fees.
  */
 export type ServiceBucket = 'external' | 'desk' | 'unattributed' | 'fees'
 
@@ -30,13 +30,13 @@ export interface Posting {
   readonly amount: MinorUnits
   readonly debit: LedgerAccount
   readonly credit: LedgerAccount
-  /** The id that postings of one movement share, such as that of the deposit or orchestration. */
+  /** One movement's postings share this id, such as the deposit's or orchestration's id. */
   readonly groupId: string
-  /** RFC 3339; absent: the time at which the posting is written. */
+  /** RFC 3339. Absent: the time at which the posting is written. */
   readonly effectiveAt?: string
 }
 
-/** The change of each balance of one profile in one asset. */
+/** The change to each of a profile's balances in one asset. */
 export type BalanceChange = {
   readonly profileId: string
   readonly asset: string
@@ -61,9 +61,9 @@ export function balanceChanges(postings: readonly Posting[]): readonly BalanceCh
 }
 
 /**
- * The postings, each credit to `available` followed by the repayment of what its profile owes in the asset, until nothing is
- * owed; at the end, new debts are repaid from what is available then. A credit from the profile's own `receivable` gives a
- * repayment back, and repays nothing.
+ * The postings with their repayments. Each credit to `available` is followed by a repayment of the profile's debt in
+ * the asset, until nothing is owed. At the end, new debts are repaid from the money available then. A credit from the
+ * profile's own `receivable` gives a repayment back, so it repays nothing.
  *
  * @param before the profile's balances before these postings
  */

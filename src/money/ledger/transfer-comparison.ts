@@ -1,18 +1,19 @@
 /**
- * Compares transfers, which customers see, with what they show. For each deposit, orchestration and delivery: what its
- * COMPLETED transfers add up to for each profile and asset, with the postings' changes. For each deposit of a profile, and each
- * delivery: profile, asset, amount and status of its transfer, and the destination address and fee of a payment. It reads in
- * the order of ids, each piece in one statement, so writers raise no false alarm. Read-only.
+ * Compares transfers, which customers see, with the records behind them. For each deposit, orchestration and delivery,
+ * the sum of its COMPLETED transfers per profile and asset must equal the postings' change. For each profile deposit
+ * and each delivery, its transfer must show the right profile, asset, amount and status, and for a payment also the
+ * destination address and fee. It reads in id order, each piece in one statement, so writers raise no false alarm.
+ * Read-only.
  *
- * Not compared: ledger entries, which have no transfers, and a transfer without money whose deposit or delivery does not exist.
- * Records of releases before are accepted: a fee that is the payment's cost, the kept fee of a payment that failed, and a
- * reversed deposit that shows the reversal by its status alone.
+ * Not compared: ledger entries, which have no transfers, and a transfer without money whose deposit or delivery does
+ * not exist. Some records from earlier releases are accepted: a fee equal to the payment's cost, the kept fee of a
+ * failed payment, and a reversed deposit whose status alone shows the reversal.
  */
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { DIFFERENCES_MAX, type LedgerDifference } from './comparison.ts'
 import { type LedgerStore, SERVICE, sidesOf } from './verified-sums.ts'
 
-/** Rows of each table in one statement: about ten milliseconds. */
+/** Rows per table in one statement: about ten milliseconds. */
 const PIECE_ROWS = 500
 
 /** One pass over all transfers. */
@@ -20,16 +21,16 @@ export class TransferComparison {
   readonly differences: LedgerDifference[] = []
   readonly #db: LedgerStore
   readonly #pieceRows: number
-  /** The last id that was compared. */
+  /** The last compared id. */
   #after = SERVICE
 
-  /** @param pieceRows the rows of each table that one statement compares */
+  /** @param pieceRows the rows per table compared by one statement */
   constructor(db: LedgerStore, pieceRows: number = PIECE_ROWS) {
     this.#db = db
     this.#pieceRows = pieceRows
   }
 
-  /** Reads one piece; false when the pass is complete. */
+  /** Reads one piece. False when the pass is complete. */
   async step(): Promise<boolean> {
     const end = await this.#nextEnd()
     const { rows } = await differencesWithin(this.#after, end).execute(this.#db.tables<unknown>())
@@ -111,13 +112,16 @@ function differencesWithin(after: string, end: string | undefined) {
   `
 }
 
-/** A payment without a conversion is charged at its orchestration. If it fails, the fee is given back and no longer there. */
+/**
+ * A payment without a conversion is charged in its orchestration. If it fails, the fee is given back and no longer
+ * there.
+ */
 const IS_CHARGED = sql<boolean>`
   source_asset = destination_asset and destination_amount is not null and orchestrations.destination -> 'profile' is null
 `
 const PAYMENT_FEE = sql`(source_amount - destination_amount)`
 
-/** What a transfer shows of its deposit or delivery. */
+/** The values that a transfer shows about its deposit or delivery. */
 function shownText(detail: RawBuilder<unknown>, fee: RawBuilder<unknown> = sql`null`): RawBuilder<unknown> {
   return sql`coalesce(nullif(concat_ws(' ', transfers.direction, transfers.status, ${detail}, transfers.amount,
     transfers.asset, transfers.profile_id, ${fee}), ''), 'none')`

@@ -1,9 +1,9 @@
 /**
- * Background work of the ledger, one step per second: it registers assets that a reload added, advances the checkpoints,
- * reads old postings again, and continuously compares all balances with their postings and all transfers with what they
- * show, in small pieces. It owns the metrics of the comparisons. Errors of the store delay it only, and its steps never
- * overlap. A comparison of balances that was not complete for an hour is reported as overdue, whatever the reason: without
- * it, a wrong balance is not found.
+ * The ledger's background work, one step per second. It registers assets added by a reload, advances the checkpoints
+ * and reads old postings again. It continuously compares all balances with their postings, and all transfers with their
+ * records, in small pieces. It owns the comparisons' metrics. Store errors only delay it, and its steps never overlap.
+ * A balance comparison that has not completed for an hour is reported as overdue, whatever the reason: without it, a
+ * wrong balance stays unnoticed.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -23,38 +23,38 @@ export interface LedgerUpkeepOptions {
   readonly metrics: MetricsRegistry
 }
 
-/** What the comparisons have found. */
+/** The comparisons' results. */
 export interface LedgerState {
-  /** RFC 3339: the end of the last complete comparison of balances; absent until the first is complete. */
+  /** RFC 3339: when the last complete balance comparison ended. Absent until the first is complete. */
   readonly compared_at?: string
-  /** Whether no comparison of balances was completed within the last hour, or the first hour after the start. */
+  /** Whether no balance comparison has completed within the last hour. False in the first hour after the start. */
   readonly overdue: boolean
-  /** The number of profile balances. */
+  /** How many profile balances were compared. */
   readonly balances: number
-  /** Of balances and of transfers. */
+  /** Differences in balances and transfers. */
   readonly differences: readonly LedgerDifference[]
-  /** The end of the last complete comparison of transfers; absent until the first is complete. */
+  /** When the last complete transfer comparison ended. Absent until the first is complete. */
   readonly transfers_compared_at?: string
-  /** Every posting was read since then; absent until it is known. */
+  /** Every posting was read since then. Absent until it is known. */
   readonly postings_read_at?: string
-  /** Postings that were changed, added or removed after they had been read. */
+  /** Ranges of postings that were changed, added or removed after they had been read. */
   readonly changed_postings: Reading['changed']
 }
 
 const STEP_MILLISECONDS = 1_000
-/** After this time without a complete comparison it is overdue; it is also the time between two log lines about that. */
+/** The time without a complete comparison after which it is overdue. Also the time between two log lines about that. */
 const OVERDUE_MILLISECONDS = 3_600_000
 /** Steps between two checkpoints. */
 const CHECKPOINT_STEPS = 10
-/** Steps between two times that old postings are read again. */
+/** Steps between two readings of old postings. */
 const REREAD_STEPS = 2
-/** Steps between two passes of a comparison, and after one that failed. */
+/** Steps between two balance passes, and after a failed step in either comparison. */
 const PAUSE_STEPS = 60
 const TRANSFERS_PAUSE_STEPS = 600
-/** Differences of one pass that are logged and shown, at most. */
+/** The most differences per pass that are logged and shown. */
 const DIFFERENCES_SHOWN_MAX = 100
 
-/** A comparison that is repeated, with a pause after each complete pass. */
+/** A repeated comparison, with a pause after each complete pass. */
 class Repeated<Pass extends { readonly differences: readonly LedgerDifference[]; step(): Promise<boolean> }> {
   readonly #begin: () => Pass
   readonly #pauseSteps: number
@@ -72,7 +72,7 @@ class Repeated<Pass extends { readonly differences: readonly LedgerDifference[];
     return this.#last
   }
 
-  /** What the last or the running pass has found, whichever is more. */
+  /** The differences in the last pass or the running one, whichever has more. */
   get differences(): readonly LedgerDifference[] {
     const [last, running] = [this.#last?.pass.differences ?? [], this.#running?.differences ?? []]
     return running.length > last.length ? running : last
@@ -89,7 +89,7 @@ class Repeated<Pass extends { readonly differences: readonly LedgerDifference[];
     }
     const pass = this.#running ?? this.#begin()
     this.#running = pass
-    // For the case that it fails.
+    // In case the step fails.
     this.#pause = PAUSE_STEPS
     const isComplete = !(await pass.step())
     this.#pause = isComplete ? this.#pauseSteps : 0
@@ -110,14 +110,14 @@ export class LedgerUpkeep {
   readonly #balances: Repeated<LedgerComparison>
   readonly #transfers: Repeated<TransferComparison>
   #reading: Reading = { readAt: undefined, changed: [] }
-  /** The end of the last complete comparison of balances; before the first one, the start of the process. */
+  /** When the last complete balance comparison ended. Before the first one, when this object was created. */
   #comparedMilliseconds: number
   readonly #overdueLog: Throttle
   #decimals: ReadonlyMap<string, number> = new Map()
   /** Assets to register with the next step. */
   #unregistered: readonly LedgerAsset[] | undefined
 
-  /** Registers the metrics; nothing runs before `start`. */
+  /** Registers the metrics. Nothing runs before `start`. */
   constructor(options: LedgerUpkeepOptions) {
     this.#options = options
     this.#balances = new Repeated(PAUSE_STEPS, () => new LedgerComparison(options.db))
@@ -160,7 +160,7 @@ export class LedgerUpkeep {
     )
   }
 
-  /** Must be called once, after the migrations of the store; the first step begins at once. */
+  /** Must be called once, after the store's migrations. The first step begins at once. */
   start(): void {
     this.#step()
   }
@@ -182,7 +182,7 @@ export class LedgerUpkeep {
     return [...this.#balances.differences, ...this.#transfers.differences]
   }
 
-  /** Postings that fill no segment yet are read by every comparison. */
+  /** Every comparison reads the postings that fill no segment yet. */
   get #postingsReadMilliseconds(): number | undefined {
     const { readAt } = this.#reading
     return readAt === undefined ? this.#balances.last?.endedMilliseconds : Date.parse(readAt)
@@ -192,14 +192,14 @@ export class LedgerUpkeep {
     return this.#options.clock.monotonicMilliseconds() - this.#comparedMilliseconds > OVERDUE_MILLISECONDS
   }
 
-  /** The decimals of all assets of the ledger at the last registration, by symbol. */
+  /** The decimals of all assets in the ledger at the last registration, by symbol. */
   get decimals(): ReadonlyMap<string, number> {
     return this.#decimals
   }
 
   /**
-   * Registers assets of the configuration.
-   * @returns what `ensureLedgerAssets` returns
+   * Registers the configured assets.
+   * @returns the faults from `ensureLedgerAssets`
    */
   async register(assets: readonly LedgerAsset[]): Promise<readonly string[]> {
     return await this.#options.db.transaction(async (transaction) => {
@@ -209,7 +209,7 @@ export class LedgerUpkeep {
     })
   }
 
-  /** Registers assets with the next step; repeated until it succeeds. */
+  /** Registers assets with the next step, and repeats this until it succeeds. */
   registerSoon(assets: readonly LedgerAsset[]): void {
     this.#unregistered = assets
   }

@@ -1,8 +1,8 @@
 /**
- * Sums of the postings that were read before, by account, so that a comparison reads only what came later. They advance over
- * segments of final postings. Each segment keeps the digest of its rows and is read again a day later: that finds a posting
- * which was changed, added or removed since, and all sums are then made again from what the postings are now. One process at
- * a time writes here, under the lock of the position. The comparison alone relies on it.
+ * Sums of the postings read earlier, by account, so a comparison reads only later postings. They advance over segments
+ * of final postings. Each segment keeps its rows' digest and is read again a day later. This finds a posting changed,
+ * added or removed since. All sums are then recomputed from the current postings. One process at a time writes here,
+ * under the position's lock. Only the comparison relies on these sums.
  */
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { unlessLocked } from '../../platform/store/lock-order.ts'
@@ -11,26 +11,29 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 /** Either the store, or the inside of one transaction. */
 export type LedgerStore = Pick<Db, 'tables' | 'transaction'>
 
-/** In place of a profile's id for the accounts of the service. */
+/** Stands for a profile id in the service's accounts. */
 export const SERVICE = '00000000-0000-0000-0000-000000000000'
 
-/** The tables that are written here. */
+/** The tables written here. */
 export const SUMS_TABLES = ['ledger_position', 'ledger_sums', 'ledger_segments'] as const
 
 /** Segments of 2,000 postings in one call: 50 million postings are read in 20 minutes. */
 const SEGMENTS_MAX = 20
-/** After this time a segment is read again, one in 2 seconds: less than 1 % of a core, and 2 billion postings in 30 days. */
+/**
+ * A segment is read again after this time, one per 2 seconds: less than 1 % of a core, and 2 billion postings in 30
+ * days.
+ */
 const REREAD_AFTER = sql.lit('1 day')
-/** One that differs, which an operator may have restored. */
+/** A segment that differs is read again after this time, because an operator may have restored it. */
 const REREAD_CHANGED_AFTER = sql.lit('1 minute')
-/** Between two times that the sums are made again because a balance differs from them. */
+/** The shortest time between two recomputations caused by a balance that differs from the sums. */
 const AGAIN_AFTER = sql.lit('6 hours')
-/** Segments that are shown, at most. */
+/** The most segments shown. */
 const CHANGED_MAX = 100
 
 /**
- * The digest of the rows in `segment`. Their text depends on no setting of the session and no version of the server: it has
- * whole numbers, names and ids alone, times in milliseconds.
+ * The digest of the rows in `segment`. Their text depends on no session setting and no server version: it contains only
+ * whole numbers, names, ids, and times in milliseconds.
  */
 const DIGEST = sql`
   select sha256(convert_to(coalesce(string_agg(
@@ -42,10 +45,10 @@ const DIGEST = sql`
   ), ''), 'UTF8')) as digest from segment
 `
 
-/** No request waits for a segment, and one that is cold on a slow disk has to end all the same. */
+/** No request waits for a segment, and even a cold segment on a slow disk must be read to its end. */
 const PATIENT = { statementMillisecondsMax: 10_000 }
 
-/** The next postings are the first. */
+/** The first postings come next again. */
 const FROM_THE_BEGINNING = sql`posting_id = 0, generation = generation + 1, began_at = clock_timestamp()`
 
 interface Segment {
@@ -53,21 +56,21 @@ interface Segment {
   readonly last_id: string
 }
 
-/** Which postings the sums are of. */
+/** The last posting in the sums, and their generation. */
 export interface SumsPosition {
   readonly posting_id: string
   readonly generation: string
 }
 
-/** What is known about the postings that the sums are of. */
+/** The state of the postings in the sums. */
 export interface Reading {
-  /** Every posting was read since then; undefined while no segment is full. */
+  /** Every posting was read since then. Undefined while no segment is full. */
   readonly readAt: string | undefined
-  /** Postings that are not what they were: ranges of ids. */
+  /** Ranges of ids whose postings were changed. */
   readonly changed: readonly { readonly first_id: string; readonly last_id: string }[]
 }
 
-/** Advances the sums over final postings; false while more are left, or another process is advancing them. */
+/** Advances the sums over final postings. False while more are left, or another process is advancing them. */
 export async function advanceSums(db: LedgerStore, segmentIds: number): Promise<boolean> {
   for (let segment = 0; segment < SEGMENTS_MAX; segment++) {
     if ((await nextSegment(db.tables<unknown>(), segmentIds)) === undefined) return true
@@ -80,7 +83,7 @@ export async function advanceSums(db: LedgerStore, segmentIds: number): Promise<
   return false
 }
 
-/** Reads the segment again that was read longest ago, if that is long enough ago; false when it has read none. */
+/** Reads the oldest reading's segment again, if it is due. False when none was read. */
 export async function rereadOldest(db: LedgerStore): Promise<boolean> {
   if ((await dueSegment(db.tables<unknown>())) === undefined) return false
   return await db.transaction<unknown, boolean>(async (transaction) => {
@@ -98,7 +101,7 @@ export async function rereadOldest(db: LedgerStore): Promise<boolean> {
   }, PATIENT)
 }
 
-/** Makes the sums again, unless that was done lately: one of them may be wrong, and not the balance that differs from it. */
+/** Recomputes the sums, unless this was done recently: a sum may be wrong, not the balance that differs from it. */
 export async function beginAgain(db: LedgerStore): Promise<void> {
   await sql`
     update ledger_position set ${FROM_THE_BEGINNING}
@@ -128,7 +131,7 @@ export async function readPosition(db: LedgerStore): Promise<SumsPosition> {
   return rows[0] as SumsPosition
 }
 
-/** Both sides of these postings: what each adds to the balance of its account. */
+/** Both sides of these postings: each side's contribution to its account's balance. */
 export function sidesOf(postings: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select id, group_id, coalesce(debit_profile_id, ${SERVICE}::uuid) as profile_id, asset, debit_bucket as bucket,
@@ -141,7 +144,7 @@ export function sidesOf(postings: RawBuilder<unknown>): RawBuilder<unknown> {
 
 type Executor = Parameters<RawBuilder<unknown>['execute']>[0]
 
-/** The segment at the position; undefined while it has postings that are not final. */
+/** The segment at the position. Undefined while some of its postings are not final. */
 async function nextSegment(executor: Executor, segmentIds: number): Promise<Segment | undefined> {
   const { rows } = await sql<Segment>`
     select after_id, last_id from (

@@ -1,6 +1,4 @@
-/**
- * Resolves and checks the destination of a rule, or of a requested orchestration, before it is stored.
- */
+/** Resolves and checks the destination of a rule or a requested orchestration, before it is stored. */
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -9,7 +7,9 @@ import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import type { RuleDestination } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
 
-/** The requested destination; default: the profile itself. An address of this service is 400 `own_address`. */
+/**
+ * The requested destination; default: the profile itself. An address that belongs to this service is 400 `own_address`.
+ */
 export async function destinationOf<Tables>(
   transaction: Transaction<Tables>,
   { id, customerId }: WritableProfile,
@@ -27,7 +27,7 @@ export async function destinationOf<Tables>(
   return { profile: { profile_id: named.id } }
 }
 
-/** Rejects an address of this service, where the payment would arrive as a deposit and be converted again. */
+/** Rejects this service's own addresses, where the payment would arrive as a deposit and be converted again. */
 async function refuseOwnAddress<Tables>(
   transaction: Transaction<Tables>,
   { network, address }: { readonly network: CryptoNetwork; readonly address: string },

@@ -1,5 +1,5 @@
 /**
- * The JSON text of rules in lists, written by SQL. Members and their order are those of the documents in `store`; tests
+ * The JSON text of rules in lists, written by SQL. Members and their order equal those in `store`'s documents. Tests
  * compare the two.
  */
 import {
@@ -14,7 +14,8 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { DESTINATION_FORMS, SOURCE_FORMS } from './model.ts'
 
 /**
- * The text of a jsonb column whose object has one member, which is named after its form and has that form's members.
+ * The text of a jsonb column whose object has one member. The member is named after its form and has that form's
+ * members.
  */
 function formText(column: 'source' | 'destination', forms: Readonly<Record<string, readonly string[]>>) {
   const cases = Object.entries(forms).map(([form, names]): RawBuilder<unknown> => {
@@ -24,13 +25,13 @@ function formText(column: 'source' | 'destination', forms: Readonly<Record<strin
   return sql<string>`case ${sql.join(cases, sql` `)} end`
 }
 
-/** The source of a rule or of an orchestration. */
+/** The source of a rule or an orchestration. */
 export const SOURCE_TEXT = formText('source', SOURCE_FORMS)
 
-/** The destination of a rule or of an orchestration. */
+/** The destination of a rule or an orchestration. */
 export const DESTINATION_TEXT = formText('destination', DESTINATION_FORMS)
 
-/** A rule of a customer's list. */
+/** A rule in a customer's list. */
 export const RULE_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
@@ -50,7 +51,7 @@ export const RULE_ITEM: ItemText = {
   large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
 }
 
-/** A rule of the operator's list. */
+/** A rule in the operator's list. */
 export const OPERATOR_RULE_ITEM: ItemText = {
   ...RULE_ITEM,
   members: [...RULE_ITEM.members, ['customer_id', plainText('customer_id')]],

@@ -1,6 +1,6 @@
 /**
- * Reads the candidate rules of deposits in the transaction that credits them, and locks them until it ends: a concurrent
- * deletion takes effect after these deposits. `money/deposits/match` decides which rule applies.
+ * Reads the candidate rules for deposits in the transaction that credits them. It locks the rules until the transaction
+ * ends, so a concurrent deletion takes effect after these deposits. `money/deposits/match` decides which rule applies.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forShare } from '../../platform/store/lock-order.ts'
@@ -18,7 +18,7 @@ export interface CandidateRule {
   readonly destination: RuleDestination
 }
 
-/** A profile and an asset that was credited to it. */
+/** A profile and an asset credited to it. */
 export interface ProfileAsset {
   readonly customerId: string
   readonly profileId: string
@@ -26,9 +26,9 @@ export interface ProfileAsset {
 }
 
 export interface ProfileRules {
-  /** The oldest that is ACTIVE. */
+  /** The oldest ACTIVE rule. */
   readonly active: CandidateRule | undefined
-  /** Whether there is one that is PENDING or DELETED. */
+  /** Whether a PENDING or DELETED rule exists. */
   readonly hasInactive: boolean
 }
 
@@ -36,7 +36,7 @@ export interface ProfileRules {
 const COLUMNS = sql`rules.id, rules.status, rules.identity_id as "identityId", rules.source_asset as "sourceAsset",
   rules.destination_asset as "destinationAsset", rules.source, rules.destination`
 
-/** The rules that these deposit addresses and fiat instructions were made for, by the id of either. */
+/** The rules that own these deposit addresses and fiat instructions, by the id of either. */
 export async function lockRulesOfInstructions<Tables>(
   transaction: Transaction<Tables>,
   instructionIds: readonly string[],
@@ -52,7 +52,7 @@ export async function lockRulesOfInstructions<Tables>(
   return new Map(rows.map(({ instructionsId, ...rule }) => [instructionsId, rule]))
 }
 
-/** Of each profile and asset, in the same order, the rules whose source is the profile. */
+/** The rules whose source is the profile, for each profile and asset in the same order. */
 export async function lockRulesOfProfiles<Tables>(
   transaction: Transaction<Tables>,
   wanted: readonly ProfileAsset[],

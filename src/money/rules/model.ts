@@ -1,8 +1,8 @@
 /**
- * The model of an orchestration rule and its state machine. Pure.
+ * An orchestration rule's model and state machine. Pure.
  *
- * A rule starts as ACTIVE, or as PENDING if the operator must approve it. STEPS are its only transitions: REJECTED and DELETED
- * are final. A rule never changes otherwise, except that its source gets deposit instructions when it becomes ACTIVE.
+ * A rule starts as ACTIVE, or as PENDING if the operator must approve it. STEPS are its only transitions: REJECTED and
+ * DELETED are final. Its source gets deposit instructions when it becomes ACTIVE. Its terms never change otherwise.
  */
 import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
@@ -19,13 +19,15 @@ const STEPS: Readonly<Record<RuleStatus, readonly RuleStatus[]>> = {
   DELETED: [],
 }
 
-/** The effect of requesting the state `wanted`: a transition, nothing because the rule is in it already, or an error. */
+/** The effect of requesting the state `wanted`: a transition, nothing because the rule already has it, or an error. */
 export function stepTo(present: RuleStatus, wanted: RuleStatus): 'step' | 'unchanged' | 'impossible' {
   if (present === wanted) return 'unchanged'
   return STEPS[present].includes(wanted) ? 'step' : 'impossible'
 }
 
-/** The deposits that a rule matches: exactly one member. Deposit instructions are present once the rule has been ACTIVE. */
+/**
+ * The deposits that a rule matches: exactly one member. Deposit instructions are present once the rule has been ACTIVE.
+ */
 export type RuleSource =
   | { readonly crypto: { readonly network: CryptoNetwork; readonly address_id?: string; readonly address?: string } }
   | {
@@ -39,27 +41,27 @@ export type RuleSource =
     }
   | { readonly profile: { readonly profile_id: string } }
 
-/** The destination of a rule: exactly one member. */
+/** A rule's destination: exactly one member. */
 export type RuleDestination =
   | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
   | { readonly fiat: { readonly fiat_account_id: string; readonly memo?: string } }
   | { readonly profile: { readonly profile_id: string } }
 
-/** The members of each form of a source, in the order of every answer. */
+/** The members in each form of a source, in answer order. */
 export const SOURCE_FORMS = {
   crypto: ['address_id', 'address', 'network'],
   fiat: ['deposit_instructions_id', 'network', 'account_type', 'memo_id'],
   profile: ['profile_id'],
 } as const
 
-/** The same of a destination. */
+/** The members in each form of a destination, in answer order. */
 export const DESTINATION_FORMS = {
   crypto: ['address', 'network'],
   fiat: ['fiat_account_id', 'memo'],
   profile: ['profile_id'],
 } as const
 
-/** A source or destination with its members in the order of `forms`: jsonb does not keep the order of members. */
+/** A source or destination with its members in the order of `forms`, because jsonb does not keep member order. */
 export function inOrder<Terms extends RuleSource | RuleDestination>(
   terms: Terms,
   forms: Readonly<Record<string, readonly string[]>>,
@@ -80,7 +82,7 @@ export interface RuleDocument {
   readonly identity_id?: string
   readonly account_id?: string
   readonly status: RuleStatus
-  /** Why it was rejected. */
+  /** Why the operator rejected it. */
   readonly reject_reason?: string
   readonly source_asset: string
   readonly destination_asset: string

@@ -1,6 +1,6 @@
 /**
- * The operator's calls for rules of all customers: list, approve, reject, delete, and notes about them. The operator guard runs
- * before them.
+ * The operator's calls for all customers' rules: list, approve, reject, delete, and notes about them. The operator
+ * guard runs first.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

@@ -14,7 +14,7 @@ import { createRule, deleteRule } from './service.ts'
 import { getRule, listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
 import { termsFaults } from './terms.ts'
 
-/** The current settings; read for every request. */
+/** The current settings, read for every request. */
 export interface RuleSettings {
   readonly terms: Conversions
   /** The setting `rules.approval`. */
@@ -30,7 +30,7 @@ export interface RuleRoutesOptions {
   readonly settings: () => RuleSettings
 }
 
-/** Declares the routes, with the paths from the table of operations. */
+/** Declares the routes, with the paths from the operation table. */
 export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, settings }: RuleRoutesOptions): void {
   app.route<{ Body: RequestedRule }>({
     ...guard('createRule'),

@@ -1,6 +1,6 @@
 /**
- * The schemas of requests and responses about rules, which validate, type, serialise and describe them. Assets, networks and
- * addresses, which a schema cannot check, `terms` checks.
+ * The request and response schemas of rules. They validate, type, serialise and describe them. `terms` checks assets,
+ * networks and addresses, because a schema cannot.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import { FIAT_ACCOUNT_TYPES, FIAT_NETWORKS } from '../../contract/assets.ts'
@@ -64,7 +64,7 @@ function destinationOver<Network extends TSchema>(network: Network) {
   )
 }
 
-/** In a request: a network may have one of its other names. */
+/** In a request, a network may have one of its other names. */
 export const RequestedDestination = destinationOver(RequestedNetworkName)
 
 export const NewRule = Type.Object(
@@ -86,7 +86,7 @@ export const NewRule = Type.Object(
   strict,
 )
 
-/** The rule in a request: a network may have one of its other names. */
+/** The rule in a request. A network may have one of its other names. */
 export type RequestedRule = Static<typeof NewRule>
 
 export interface NewRuleBody extends Omit<RequestedRule, 'source' | 'destination'> {
@@ -96,7 +96,7 @@ export interface NewRuleBody extends Omit<RequestedRule, 'source' | 'destination
   }
 }
 
-/** The rule with the canonical names of its networks. */
+/** The rule with its networks' canonical names. */
 export function withNetworkNames({ source, destination, ...rule }: RequestedRule): NewRuleBody {
   return {
     ...rule,
@@ -105,7 +105,7 @@ export function withNetworkNames({ source, destination, ...rule }: RequestedRule
   }
 }
 
-/** The source or destination with the canonical name of its network. */
+/** The source or destination with its network's canonical name. */
 export function withNetworkName<Crypto extends { readonly network: RequestedNetwork }, Others extends object>(
   place: Others & { readonly crypto?: Crypto },
 ) {
@@ -173,7 +173,7 @@ export const RuleList = Type.Object({
 
 export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
 
-/** The query parameters of the list. */
+/** The list's query parameters. */
 export const RULE_FILTERS = {
   profile_id: text('Filter by profile'),
   status: choices(RULE_STATUSES, 'Filter by statuses'),

@@ -1,7 +1,7 @@
 /**
- * Creates rules and makes their state transitions. Every write runs in the caller's transaction, writes one audit row, and
- * creates the deposit instructions in the same transaction: a rule is never ACTIVE without them. Requesting the current
- * state changes nothing and writes no row.
+ * Creates rules and makes their state transitions. Every write runs in the caller's transaction and writes one audit
+ * row. Deposit instructions are created in the same transaction, so a rule is never ACTIVE without them. A request for
+ * the current state changes nothing and writes no row.
  */
 import { newId } from '../../platform/base/ids.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
@@ -32,7 +32,7 @@ interface Writer {
   readonly actor: string
 }
 
-/** Creates a rule whose terms have been checked; a `ref_id` that was used before is 409. */
+/** Creates a rule with checked terms. Throws 409 when the `ref_id` was used before. */
 export async function createRule(
   transaction: Transaction<RuleTables>,
   supply: AddressSupply,
@@ -44,7 +44,7 @@ export async function createRule(
   await refuseOtherAccount(transaction, profile, body.account_id)
   const source = await sourceOf(transaction, profile, body)
   const destination = await destinationOf(transaction, profile, body.destination)
-  // Other creations of this customer wait here until this transaction ends, so none uses the same ref_id after this.
+  // This customer's other creations wait here until this transaction ends, so none uses the same ref_id afterwards.
   const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
   const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })
   const { createdAt } = creation
@@ -80,7 +80,7 @@ export async function createRule(
   return row
 }
 
-/** @param customerId the owner of the rule; absent: any customer */
+/** @param customerId the rule's owner. Absent: any customer. */
 export async function deleteRule(
   transaction: Transaction<RuleTables>,
   actor: string,
@@ -93,7 +93,7 @@ export async function deleteRule(
   return await setStatus(transaction, id, { status: 'DELETED' })
 }
 
-/** Makes a PENDING rule ACTIVE and creates its deposit instructions; nothing changes if that fails. */
+/** Makes a PENDING rule ACTIVE and creates its deposit instructions. Nothing changes if that fails. */
 export async function approveRule(
   transaction: Transaction<RuleTables>,
   supply: AddressSupply,
@@ -123,7 +123,7 @@ export async function rejectRule(
   return await setStatus(transaction, id, { status: 'REJECTED', rejectReason: reason })
 }
 
-/** Whether a rule already has the requested state; 409 when there is no transition to it. */
+/** Whether a rule already has the requested state. Throws 409 when there is no transition to it. */
 function hasState({ status: current }: RuleRow, wanted: RuleStatus): boolean {
   const step = stepTo(current, wanted)
   if (step !== 'impossible') return step === 'unchanged'
@@ -141,7 +141,7 @@ async function sourceOf(
   if (fiat !== undefined) return { fiat }
   const pointer = '/source/profile/profile_id'
   const named = await profileForWrite(transaction, customerId, profile?.profile_id ?? '', pointer)
-  // Deposits are credited to the rule's `profile_id`, also after it was deleted.
+  // Deposits are credited to the rule's `profile_id`, even after the rule was deleted.
   if (named.id !== id) throw invalidRequest([{ pointer, detail: 'must be the profile_id of the rule' }])
   return { profile: { profile_id: id } }
 }
@@ -151,7 +151,7 @@ function addressesFor(source: RuleSource): number {
   return 'crypto' in source ? 1 : 0
 }
 
-/** Creates the deposit instructions: an address or a memo of the rule; a profile source needs none. */
+/** Creates the rule's deposit instructions: an address or a memo. A profile source needs none. */
 async function instruct(
   transaction: Transaction<RuleTables>,
   supply: AddressSupply,

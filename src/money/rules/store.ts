@@ -1,6 +1,6 @@
 /**
- * Rules in the store: reading and writing rows, single and in lists, and converting them to documents. State transitions
- * are decided in `model` and `service`; this file only stores their results.
+ * Reads and writes rule rows, singly and in lists, and converts them to documents. `model` and `service` decide state
+ * transitions. This file only stores their results.
  */
 import { isUuid } from '../../platform/base/ids.ts'
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
@@ -51,7 +51,7 @@ interface RulesTable {
   created_at: string
 }
 
-/** The tables of this module for the query builder; the migration `rules` defines them. */
+/** This module's tables for the query builder. The migration `rules` defines them. */
 export interface RuleTables {
   rules: RulesTable
 }
@@ -95,7 +95,7 @@ export async function insertRule(
     .executeTakeFirstOrThrow()
 }
 
-/** The rule with this `ref_id`; a `ref_id` is never free again. */
+/** The rule with this `ref_id`. A `ref_id` is never free again. */
 export async function ruleWithRefId(
   transaction: Transaction<RuleTables>,
   customerId: string,
@@ -109,13 +109,13 @@ export async function ruleWithRefId(
     .executeTakeFirst()
 }
 
-/** A rule of one customer, or of any. */
+/** A rule of the given customer, or of any customer. */
 export async function getRule(db: Db, id: string, customerId?: string): Promise<RuleRow | undefined> {
   const query = db.tables<RuleTables>().selectFrom('rules').select(COLUMNS).where('id', '=', id)
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
-/** Locks the rule until the transaction ends; of one customer, or of any. */
+/** Locks a rule of the given customer, or of any customer, until the transaction ends. */
 export async function lockRule(
   transaction: Transaction<RuleTables>,
   id: string,
@@ -126,7 +126,7 @@ export async function lockRule(
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
-/** Stores a state transition of a locked rule. */
+/** Stores a locked rule's state transition. */
 export async function setStatus(
   transaction: Transaction<RuleTables>,
   id: string,
@@ -152,8 +152,8 @@ export async function setStatus(
 }
 
 /**
- * A page of a customer's rules; no filter can match a rule of another customer.
- * @param copies how often the answer contains each item, which divides the size of a page
+ * One page of a customer's rules. No filter can match another customer's rule.
+ * @param copies how often the answer contains each item, which divides the page size
  */
 export async function listRules(
   db: Db,
@@ -190,7 +190,7 @@ function rulesOf(
       { ...request, indexes: 'filter' },
     )
   }
-  // Beside another filter the status is checked on the rules which that filter finds.
+  // Beside another filter, the status is checked on the rules found by that filter.
   const matching = statuses === undefined ? query : query.where('status', 'in', statuses)
   if (ids !== undefined) {
     return recordsOfEach(
@@ -220,7 +220,7 @@ function matchingRules(
   return query
 }
 
-/** Rules of all customers, for the operator. */
+/** All customers' rules, for the operator. */
 export async function listAllRules(
   db: Db,
   request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },

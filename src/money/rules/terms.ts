@@ -1,16 +1,16 @@
 /**
- * Checks the terms of a new rule or orchestration against the configuration: known assets, a pair that can be converted,
- * networks that carry the assets, and a valid destination address.
+ * Checks a new rule's or orchestration's terms against the configuration: known assets, a convertible pair, networks
+ * that carry the assets, and a valid destination address.
  */
 import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../../contract/assets.ts'
 import type { FieldError } from '../../platform/http/problem.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
 import type { NewRuleBody } from './schemas.ts'
 
-/** The terms of a rule, or of a requested orchestration. */
+/** The terms of a rule or a requested orchestration. */
 export type Terms = Pick<NewRuleBody, 'source' | 'source_asset' | 'destination_asset' | 'destination'>
 
-/** The errors of the terms, each with the pointer to its member; empty when they are valid. */
+/** The errors in the terms, each with its member's pointer. Empty when the terms are valid. */
 export function termsFaults(body: Terms, terms: Conversions): readonly FieldError[] {
   const assetOf = (symbol: string) => terms.assets.find((asset) => asset.symbol === symbol)
   const source = assetOf(body.source_asset)
@@ -37,7 +37,7 @@ export function termsFaults(body: Terms, terms: Conversions): readonly FieldErro
   return faults
 }
 
-/** The error of a network that does not carry the asset. A profile can hold every asset. */
+/** The error when the network does not carry the asset. A profile can hold every asset. */
 function carriageFaults(
   pointer: '/source' | '/destination',
   { crypto, fiat }: Pick<NewRuleBody['source'] | NonNullable<NewRuleBody['destination']>, 'crypto' | 'fiat'>,

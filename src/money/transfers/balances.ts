@@ -1,4 +1,4 @@
-/** The balances of a profile as documents: one for each asset that the profile ever had, ordered by symbol. */
+/** A profile's balances as documents: one for each asset that the profile ever had, ordered by symbol. */
 import type { Db } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { formatAmount } from '../ledger/amounts.ts'
@@ -10,7 +10,7 @@ export type BalanceDocument = { readonly asset: string } & Readonly<Record<Profi
 type Row = { readonly asset: string | null; readonly decimals: number } & Readonly<Record<ProfileBucket, string>>
 
 /**
- * @param customerId the customer that must own the profile; absent = any customer
+ * @param customerId the customer that must own the profile. Absent: any customer.
  * @returns undefined when there is no such profile
  */
 export async function readBalances(

@@ -1,4 +1,4 @@
-/** A customer's transfers: in pages, and one alone. */
+/** Reads a customer's transfers: one page, or a single transfer. */
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
@@ -19,14 +19,14 @@ import { amountText } from '../ledger/amount-text.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 import type { TRANSFER_FILTERS } from './schemas.ts'
 
-/** The JSON text of one transfer of a customer; undefined when the customer has none with this id. */
+/** The JSON text of one customer's transfer. Undefined when the customer has none with this id. */
 export async function getTransfer(db: Db, customerId: string, id: string): Promise<string | undefined> {
   const tables = db.tables<TransferTables>()
   const query = tables.selectFrom('transfers').selectAll().where('id', '=', id).where('customer_id', '=', customerId)
   return await readItemText(tables, query, TRANSFER_ITEM)
 }
 
-/** One page of a customer's transfers; items have the members of `getTransfer`. */
+/** One page of a customer's transfers. Items have the same members as in `getTransfer`. */
 export async function listTransfers(
   db: Db,
   customerId: string,
@@ -59,7 +59,7 @@ const numberText = (column: string) => sql<string>`${rawText(column)}::text`
 const disposition = sql<string>`
   case when record.disposition is not null then ${objectText([['code', plainText('disposition')]])} end`
 
-/** The JSON text of a transfer. */
+/** A transfer's JSON text. */
 const TRANSFER_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
@@ -114,7 +114,7 @@ interface TransfersTable {
   updated_at: string
 }
 
-/** The table `transfers`, as the query builder sees it; the migration `ledger` defines it. */
+/** The table `transfers`, as the query builder sees it. The migration `ledger` defines it. */
 interface TransferTables {
   transfers: TransfersTable
 }

@@ -1,6 +1,6 @@
 /**
- * The operator's calls for the ledger: balances and statements of a profile, entries, and the result of the comparison of
- * balances with postings. The operator guard runs before them.
+ * The operator's calls for the ledger: a profile's balances and statement, ledger entries, and the results of the
+ * ledger comparisons. The operator guard runs first.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

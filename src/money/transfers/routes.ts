@@ -18,7 +18,7 @@ export interface TransferRoutesOptions {
   readonly guard: Guard
 }
 
-/** Declares the routes, with the paths from the table of operations. */
+/** Declares the routes, with the paths from the operation table. */
 export function registerTransferRoutes(app: FastifyInstance, { db, guard }: TransferRoutesOptions): void {
   app.route<{ Querystring: ListQuery<typeof TRANSFER_FILTERS> }>({
     ...guard('listTransfers'),

@@ -1,4 +1,4 @@
-/** Schemas of transfers and balances in responses, and the filters of the list of transfers. */
+/** Response schemas for transfers and balances, and the filters for the transfer list. */
 import { Type } from 'typebox'
 import { choices, orderBy, texts, times, uuids } from '../../platform/http/list-query.ts'
 import { NextPageCursor } from '../../platform/http/page-query.ts'
@@ -47,7 +47,7 @@ export const TransferPage = Type.Object({
   next_page_cursor: Type.Optional(NextPageCursor),
 })
 
-/** The query parameters of the list. */
+/** The list's query parameters. */
 export const TRANSFER_FILTERS = {
   ids: uuids('Filter by transfer UUIDs'),
   group_id: texts('Filter by groups'),
@@ -128,7 +128,7 @@ export const Statement = Type.Object(
   { title: 'Statement' },
 )
 
-/** What the comparisons of balances, transfers and postings have found. */
+/** The comparison results for balances, transfers and postings. */
 export const Ledger = Type.Object(
   {
     compared_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent until the first is complete' })),

@@ -1,14 +1,14 @@
 /**
- * The statement of a profile for the operator: for each asset the balances at the start of a period, every posting in it
- * with the balance after it, and the balances at its end. One SQL statement reads all of it, so opening, lines and closing
- * add up exactly, whatever is posted meanwhile.
+ * A profile's statement for the operator. It shows each asset's balances at the period's start, every posting in the
+ * period with the balance after it, and the balances at its end. One SQL statement reads all of it, so opening, lines
+ * and closing add up exactly, whatever is posted meanwhile.
  */
 import type { Db } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import { PROFILE_BUCKETS, type ProfileBucket, type ServiceBucket } from '../ledger/posting.ts'
 
-/** Amounts as decimal text; `balance` is available, in_transit and held together, less receivable. */
+/** Amounts as decimal text. `balance` is available, in_transit and held together, less receivable. */
 export type StatementBalances = { readonly balance: string } & Readonly<Record<ProfileBucket, string>>
 
 /** One posting. */
@@ -23,7 +23,7 @@ export interface StatementLine {
   readonly credit: ProfileBucket | ServiceBucket
   readonly credit_profile_id?: string
   readonly amount: string
-  /** Change of the balance: `0` when the money stays with the profile. */
+  /** The change in the balance: `0` when the money stays with the profile. */
   readonly change: string
   /** The balance after this line. */
   readonly balance: string
@@ -42,12 +42,12 @@ export interface StatementPeriod {
   readonly to: string
 }
 
-/** Lines of one statement, at most. */
+/** The most lines in one statement. */
 export const STATEMENT_LINES_MAX = 5_000
 
 type Amounts = Record<ProfileBucket, bigint>
 
-/** A posting, or, when `id` is null, an asset with its balances at the start of the period. */
+/** A posting. When `id` is null, an asset with its balances at the period's start. */
 interface Row extends Readonly<Record<ProfileBucket, string>> {
   readonly asset: string
   readonly decimals: number
@@ -82,7 +82,7 @@ export async function readStatement(
 }
 
 async function readRows(db: Db, profileId: string, { from, to }: StatementPeriod): Promise<readonly Row[]> {
-  // Each row of `since` is one side of a posting that belongs to the profile; a posting may have two such sides.
+  // Each row in `since` is one side of a posting, and belongs to the profile. A posting may have two such sides.
   const { rows } = await sql<Row>`
     with kept as materialized (
       select asset, decimals, available, in_transit, held, receivable
@@ -116,7 +116,7 @@ async function readRows(db: Db, profileId: string, { from, to }: StatementPeriod
   return rows
 }
 
-/** The postings since `from` that have the profile on this side, with the bucket that they change and by how much. */
+/** The postings since `from` with the profile on this side, each with its changed bucket and the change. */
 function sidesSince(side: 'debit' | 'credit', profileId: string, from: string): RawBuilder<unknown> {
   const bucket = sql.ref(`${side}_bucket`)
   const raises = side === 'credit' ? sql`${bucket} <> 'receivable'` : sql`${bucket} = 'receivable'`

@@ -1,6 +1,6 @@
 /**
- * Writes transfers to the store. The module that moves money writes and changes its transfers in the same transaction, and
- * holds the lock of the deposit, delivery or orchestration that a transfer belongs to, so transfers need no locks.
+ * Writes transfers to the store. The module that moves money writes its transfers in the same transaction. It holds the
+ * lock on the deposit, delivery or orchestration that a transfer belongs to, so transfers need no locks.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -10,7 +10,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 
 export interface NewTransfer {
-  /** The id of the deposit or the delivery when the transfer belongs to one. */
+  /** The id of the deposit or delivery, when the transfer belongs to one. */
   readonly id: string
   readonly customerId: string
   readonly profileId: string
@@ -18,7 +18,7 @@ export interface NewTransfer {
   readonly asset: string
   /** Greater than zero, without the fee. */
   readonly amount: MinorUnits
-  /** What was charged for it, which never changes; default 0. */
+  /** The fee charged for it. It never changes; default 0. */
   readonly fee?: MinorUnits
   readonly direction: TransferDirection
   readonly type: TransferType
@@ -37,7 +37,7 @@ export interface NewTransfer {
   readonly createdAt: string
 }
 
-/** The changed members of one transfer; absent members keep their values. */
+/** A transfer's changed members. Absent members keep their values. */
 export interface TransferChange
   extends Partial<
     Pick<
@@ -96,7 +96,7 @@ const COLUMNS: readonly Column<NewTransfer>[] = [
   ...CHANGING,
 ]
 
-/** Inserts transfers, in one statement. */
+/** Inserts transfers in one statement. */
 export async function insertTransfers<Tables>(
   transaction: Transaction<Tables>,
   transfers: readonly NewTransfer[],
@@ -105,7 +105,7 @@ export async function insertTransfers<Tables>(
   await inserting('transfers', transfers, COLUMNS).execute(transaction)
 }
 
-/** Changes transfers, in one statement. Each id may occur once; ids without a transfer are ignored. */
+/** Changes transfers in one statement. Each id may occur once. Ids without a transfer are ignored. */
 export async function changeTransfers<Tables>(
   transaction: Transaction<Tables>,
   changes: readonly TransferChange[],
