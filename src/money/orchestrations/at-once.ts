@@ -1,7 +1,7 @@
 /**
- * Selects the orchestrations that are completed by the transaction that starts them: those whose destination is a profile
- * and whose conversion takes no lock, which is the same asset, or at par inside the peg into an asset without a desk limit.
- * The rows are those that a worker would write. All other orchestrations are started and left to a worker.
+ * Selects the orchestrations completed by the transaction that starts them. Their destination is a profile, and their
+ * conversion takes no lock: the asset stays the same, or it is converted at par, inside the peg, into an asset without
+ * a desk limit. The rows equal those a worker would write. All other orchestrations are started and left to a worker.
  */
 import type { AuditEntry } from '../../platform/store/audit.ts'
 import type { ConvertSettings } from './convert.ts'
@@ -11,7 +11,7 @@ import type { Convertible } from './movements.ts'
 import { priceWithoutLocks } from './pricing/price.ts'
 import type { NewOrchestration } from './start.ts'
 
-/** An orchestration that is completed by the transaction that starts it. */
+/** An orchestration completed by the transaction that starts it. */
 export interface Completion {
   readonly start: Omit<NewOrchestration, 'createdAt'> & Pick<Convertible, 'destinationAccountId'>
   readonly done: Done
@@ -34,7 +34,7 @@ export async function completable(
   })
 }
 
-/** The audit row of a completion. Its actor is the worker, as for every conversion. */
+/** A completion's audit row. Its actor is the worker, as for every conversion. */
 export function completionAudit({ start, done }: Completion): AuditEntry {
   return { actor: 'worker', action: 'orchestration.complete', subject: start.id, detail: { price: done.price } }
 }

@@ -1,7 +1,7 @@
 /**
- * Cancels an orchestration for its customer: it becomes FAILED with code CANCELLED, and its money is available in the asset
- * that it has by then. Refused once its payment was handed out, and while a gate is closed behind which the operator holds
- * the money: the gates are read now, whatever `waiting_for` shows.
+ * Cancels an orchestration for its customer. It becomes FAILED with code CANCELLED, and its money becomes available in
+ * the asset it has by then. Cancelling is refused once the payment was handed out, and while a pause or a hold applies
+ * to the money. The gates are read now, whatever `waiting_for` shows.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -20,7 +20,7 @@ type Row = LockedOrchestration['row']
 const ACTION = 'orchestration.cancel'
 const DETAIL = 'cancelled by the customer'
 
-/** Returns the orchestration as JSON text. Cancelling one that is cancelled changes nothing. */
+/** Returns the orchestration as JSON text. Cancelling a cancelled one changes nothing. */
 export async function cancelOrchestration<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -58,7 +58,7 @@ async function cancelDelivery<Tables>(
   await failAll(transaction, owners, [delivery], { code: 'CANCELLED', detail: DETAIL })
 }
 
-/** The reasons of the operator are not for the customer. */
+/** The operator's reasons are not shown to the customer. */
 function refuseHeld(finding: GateFinding | undefined): void {
   if (finding === undefined) return
   if (finding.code === 'PAUSED') throw refused('PAUSED', `${finding.detail}: try again when that is over`)

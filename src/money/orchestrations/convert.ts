@@ -1,7 +1,7 @@
 /**
- * The step `convert` for a batch of claimed orchestrations, in one transaction with one statement for each kind of write:
- * gates, prices, postings, conversions, orchestrations with audit rows, the queue, and last, under the locks of the
- * customers' clocks, transfers and deliveries.
+ * The step `convert` for a batch of claimed orchestrations, in one transaction with one statement for each kind of
+ * write: gates, prices, postings, conversions, orchestrations with audit rows, and the queue. Transfers and deliveries
+ * come last, under the locks on the customers' clocks.
  */
 import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -29,14 +29,14 @@ export interface ConvertSettings {
   readonly reviewAbove: ReviewLimits
 }
 
-/** The settings with which a process converts, and the metrics that count its steps. */
+/** A process's conversion settings, and the metrics that count its steps. */
 export interface Converter {
-  /** The current settings; read for every batch. */
+  /** The current settings, read for every batch. */
   readonly settings: () => ConvertSettings
   readonly metrics: StepMetrics
 }
 
-/** The number of orchestrations of a batch by result. */
+/** A batch's orchestration counts by result. */
 export interface StepCounts {
   readonly completed: number
   readonly delivering: number
@@ -46,18 +46,18 @@ export interface StepCounts {
 
 type Outcome = Done | Wait | Failure
 
-/** An orchestration of the batch and its outcome. */
+/** A batch's orchestration with its outcome. */
 interface Step {
   readonly claim: Claim
   readonly row: ClaimedOrchestration
   readonly outcome: Outcome
-  /** Why the payment is on hold from the beginning. */
+  /** Why the payment starts on hold. */
   readonly holdDetail: string | undefined
 }
 
 /**
- * Converts the orchestrations of these claims; those that cannot be converted now wait or fail. Claims that are already
- * lost are skipped; a claim that is lost during the batch throws `ClaimLost`, which rolls the batch back.
+ * Converts the orchestrations in these claims. Those that cannot be converted now wait or fail. Claims already lost are
+ * skipped. A claim lost during the batch throws `ClaimLost`, which rolls the batch back.
  */
 export async function convertBatch<Tables>(
   transaction: Transaction<Tables>,
@@ -68,7 +68,7 @@ export async function convertBatch<Tables>(
   const outcomes = await outcomesOf(transaction, rows, settings)
   const byId = new Map(claims.map((claim) => [claim.orchestrationId, claim]))
   const steps = rows.map((row, index): Step => {
-    // The outcomes are in the order of the rows.
+    // The outcomes are in row order.
     const outcome = outcomes[index] as Outcome
     return { row, claim: byId.get(row.id) as Claim, outcome, holdDetail: holdDetailOf(row, outcome, settings) }
   })
@@ -90,7 +90,7 @@ export async function convertBatch<Tables>(
   return { completed, delivering: done.length - completed, waiting: count('wait'), failed: count('fail') }
 }
 
-/** One outcome for each row, in the same order. */
+/** One outcome per row, in the same order. */
 async function outcomesOf<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly ClaimedOrchestration[],
@@ -117,7 +117,7 @@ function chargeOf({ sourceAmount, isCharged }: ClaimedOrchestration, feeBps: num
   return isCharged ? feeOf(sourceAmount, feeBps) : 0n
 }
 
-/** The gates of a conversion. */
+/** The gates that apply to a conversion. */
 export function conversionGates({
   profileId,
   sourceAsset,
@@ -138,7 +138,7 @@ export function conversionGates({
   }
 }
 
-/** The amount of a payment is known after the conversion; it is compared again when the payment is handed out. */
+/** A payment's amount is known after the conversion. It is compared again when the payment is handed out. */
 function holdDetailOf(
   { destination, destinationAsset }: ClaimedOrchestration,
   outcome: Outcome,
@@ -190,7 +190,7 @@ function changeOf({ row, outcome, holdDetail }: Step): StepChange {
   }
 }
 
-/** Writes the transfers and deliveries of converted orchestrations, with creation times of the customers' clocks. */
+/** Writes the transfers and deliveries for converted orchestrations, with creation times from the customers' clocks. */
 async function writeMovements<Tables>(
   transaction: Transaction<Tables>,
   done: readonly (Pick<Step, 'row' | 'holdDetail'> & { readonly done: Done })[],

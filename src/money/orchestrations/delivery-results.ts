@@ -1,8 +1,8 @@
 /**
- * Applies the results of deliveries to their orchestrations, in the transaction of the delivery.
+ * Applies delivery results to their orchestrations, in the delivery's transaction.
  *
- * The fee for a conversion is kept when only the payment fails, and a retry is free. Without a conversion the payment is all
- * that was charged for, so its fee is given back: `fee_amount` is null from then on, and a retry is charged.
+ * A conversion's fee is kept when only the payment fails, and a retry is free. Without a conversion the fee pays for
+ * the payment alone, so it is given back: `fee_amount` is null from then on, and a retry is charged.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -12,9 +12,9 @@ import type { DeliveryOwner } from '../deliveries/owner.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { type StepChange, writeSteps } from './step-store.ts'
 
-/** Completes and fails orchestrations, and sets what they wait for; the delivery posts the money. */
+/** Completes and fails orchestrations, and records their waits. The delivery posts the money. */
 export const ORCHESTRATION_DELIVERIES: DeliveryOwner = {
-  // A late settlement completes an orchestration that had failed, because the payment was made.
+  // A late settlement completes a failed orchestration, because the payment was made.
   async settled(transaction, delivery) {
     const { id } = idOf(delivery)
     const fee = delivery.late ? await changeFee(transaction, id, FEE_GIVEN_BACK, PAYMENT_FEE) : 0n
@@ -33,12 +33,15 @@ export const ORCHESTRATION_DELIVERIES: DeliveryOwner = {
   },
 }
 
-/** Without a conversion, what does not leave is the fee. */
+/** Without a conversion, the fee is the part of the amount that does not leave. */
 const PAYMENT_FEE = sql`source_amount - destination_amount`
 const FEE_CHARGED = sql<boolean>`fee_amount > 0`
 const FEE_GIVEN_BACK = sql<boolean>`fee_amount is null`
 
-/** Changes the fee of an orchestration without a conversion, and returns how much is given back or charged; 0 if nothing is. */
+/**
+ * Changes the fee of an orchestration without a conversion. Returns the amount given back or charged; 0 if there is
+ * none.
+ */
 async function changeFee<Tables>(
   transaction: Transaction<Tables>,
   id: string,

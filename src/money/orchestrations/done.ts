@@ -1,6 +1,6 @@
 /**
- * The result of a conversion: amounts, price, and the ids of the records that it creates; and how a batch is priced, by the
- * worker or by the transaction that starts it.
+ * A conversion's result: amounts, price, and the ids of the records it creates. Also prices a batch, for the worker or
+ * for the transaction that starts it.
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -21,10 +21,10 @@ export interface Done {
 type Priceable = Pick<Convertible, 'id' | 'sourceAsset' | 'sourceAmount' | 'destinationAsset'>
 
 /**
- * The results of these, in the same order; undefined where no price was made.
+ * The rows' results, in the same order; undefined where no price was made.
  *
  * @param feeOf the part of the source amount that is not converted
- * @param price makes the prices of all that need one, in the order of the requests
+ * @param price makes the prices for all rows that need one, in request order
  */
 export async function priceAll<Row extends Priceable>(
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-/** Fails an orchestration that is not converted yet: its amount is available again, and nothing is left to do. */
+/** Fails an orchestration before its conversion: its amount is available again, and no work is left. */
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { post } from '../ledger/ledger.ts'
@@ -10,7 +10,7 @@ export type UnconvertedRow = Pick<
   'id' | 'profile_id' | 'source_asset' | 'source_amount'
 >
 
-/** The row is locked, at step `convert`. A worker that claimed it before finds its claim lost. */
+/** The row is locked, at step `convert`. A worker with an earlier claim on it finds the claim lost. */
 export async function failUnconverted<Tables>(
   transaction: Transaction<Tables>,
   { id, profile_id: profileId, source_asset: asset, source_amount }: UnconvertedRow,

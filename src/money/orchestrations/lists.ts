@@ -19,13 +19,13 @@ import { DESTINATION_TEXT, SOURCE_TEXT } from '../rules/list-items.ts'
 import type { OPERATOR_ORCHESTRATION_FILTERS, ORCHESTRATION_FILTERS } from './schemas.ts'
 import type { OrchestrationTables } from './tables.ts'
 
-/** The tables that have the customer of a filter's value: the indexes begin with the customer. */
+/** The tables that map a filter's value to its customer, because the indexes begin with the customer. */
 const OWNER_TABLES: Readonly<Record<string, string>> = { profile_id: 'profiles', rule_id: 'rules' }
 
 /** A list response contains its items twice: as `items` and as `orchestrations`. */
 const COPIES = 2
 
-/** The JSON text of one orchestration of a customer; undefined when it has none with this id. */
+/** The JSON text of one customer's orchestration. Undefined when the customer has none with this id or `ref_id`. */
 export async function getOrchestration<Tables>(
   tables: Kysely<Tables>,
   customerId: string,
@@ -37,14 +37,14 @@ export async function getOrchestration<Tables>(
   return await readItemText(ours, query, ORCHESTRATION_ITEM)
 }
 
-/** The orchestration of any customer, in its form for the operator. */
+/** Any customer's orchestration, in its form for the operator. */
 export async function getAnyOrchestration<Tables>(tables: Kysely<Tables>, id: string): Promise<string | undefined> {
   const ours = tables as unknown as Kysely<OrchestrationTables>
   const query = ours.selectFrom('orchestrations').selectAll().where('id', '=', id)
   return await readItemText(ours, query, OPERATOR_ORCHESTRATION_ITEM)
 }
 
-/** A customer's orchestrations in pages; the items are those of `getOrchestration`. */
+/** One page of a customer's orchestrations. The items equal those from `getOrchestration`. */
 export async function listOrchestrations(
   db: Db,
   customerId: string,
@@ -81,7 +81,7 @@ export async function listOrchestrations(
   })
 }
 
-/** Orchestrations of all customers, for the operator. */
+/** One page of all customers' orchestrations, for the operator. */
 export async function listAllOrchestrations(
   db: Db,
   { filters, binding, ...paging }: ListQuery<typeof OPERATOR_ORCHESTRATION_FILTERS>,
@@ -120,7 +120,7 @@ function union(
   return one === undefined || other === undefined ? (one ?? other) : [...one, ...other]
 }
 
-/** An object that is absent when the column is null. */
+/** An object, absent when the column is null. */
 function objectIf(column: string, members: Parameters<typeof objectText>[0]): RawBuilder<string | null> {
   return sql`case when ${sql.ref(`record.${column}`)} is not null then ${objectText(members)} end`
 }
@@ -161,7 +161,7 @@ const ORCHESTRATION_ITEM: ItemText = {
       'receipt',
       objectIf('destination_amount', [
         ['initial_amount', sourceAmount],
-        // Null: it was given back.
+        // Null means that the fee was given back.
         ['fee_amount', amountText(sql`coalesce(record.fee_amount, 0)`, 'source_asset')],
         ['converted_amount', amountText('converted_amount', 'source_asset')],
         ['rate', plainText('price')],

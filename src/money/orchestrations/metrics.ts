@@ -1,5 +1,5 @@
 /**
- * Metrics of orchestrations: a counter of this node's steps, and gauges of waiting orchestrations and of the queue. The
+ * Orchestration metrics: a counter for this node's steps, and gauges for waiting orchestrations and the queue. The
  * gauges are read from the store at each scrape, through indexes that contain only unfinished orchestrations.
  */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
@@ -25,8 +25,8 @@ export function createStepMetrics(registry: MetricsRegistry): StepMetrics {
 }
 
 /**
- * Gauges of waiting orchestrations and the queue; without values while the store is unavailable (other metrics report
- * that).
+ * Gauges for waiting orchestrations and the queue. They have no values while the store is unavailable, which other
+ * metrics report.
  */
 export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], sample: Sample): void => {

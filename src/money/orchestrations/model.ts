@@ -1,13 +1,12 @@
 /**
- * The state machine of an orchestration.
- *
- * It is created PROCESSING at step `convert`, with its amount reserved. While it cannot proceed, `waiting_for` has the
- * reason. Time in HOLD and PAUSED extends `expires_at`. The table contains every transition:
+ * An orchestration's state machine. It is created PROCESSING at step `convert`, with its amount reserved. While it
+ * cannot proceed, `waiting_for` has the reason. Time in HOLD and PAUSED extends `expires_at`. The table contains every
+ * transition:
  *
  * | from | event | to |
  * |---|---|---|
  * | convert | converted, the destination is a profile | COMPLETED |
- * | convert | converted, the destination is outside the service | deliver |
+ * | convert | converted, the destination is outside the service | deliver, in HOLD if it needs a review |
  * | convert | a closed gate, no price | convert, with `waiting_for` |
  * | convert | expired, own address, not convertible, rejected, reversed, cancelled | FAILED, the amount is available again |
  * | deliver | settled | COMPLETED |
@@ -23,7 +22,7 @@ export const ORCHESTRATION_STATUSES = ['PROCESSING', 'COMPLETED', 'FAILED'] as c
 
 export type OrchestrationStatus = (typeof ORCHESTRATION_STATUSES)[number]
 
-/** The next step of a PROCESSING orchestration. */
+/** A PROCESSING orchestration's next step. */
 export type Step = 'convert' | 'deliver'
 
 export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD', 'PAUSED', 'OPERATOR'] as const
@@ -31,7 +30,7 @@ export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD'
 /** Why a PROCESSING orchestration does not proceed. */
 export type WaitingFor = (typeof WAITING_REASONS)[number]
 
-/** Time spent waiting for these extends `expires_at`. */
+/** Waiting for these extends `expires_at`. */
 export const CLOCK_STOPPING: readonly WaitingFor[] = ['HOLD', 'PAUSED']
 
 export type FailCode =
@@ -49,7 +48,7 @@ export interface Wait {
   readonly waitingFor: WaitingFor
   /** For the operator. */
   readonly detail: string
-  /** Whether a worker tries again; otherwise only the operator's release continues it. */
+  /** Whether a worker tries again. Otherwise only the operator's release continues it. */
   readonly isRetried: boolean
 }
 
@@ -59,19 +58,19 @@ export interface Failure {
   readonly detail: string
 }
 
-/** The conditions that are checked before a price is made. */
+/** The conditions checked before a price is made. */
 export interface Circumstances {
   /** The first closed gate. */
   readonly finding: GateFinding | undefined
-  /** Whether the destination is a deposit address of this service. */
+  /** Whether the destination is this service's own deposit address. */
   readonly isOwnAddress: boolean
   /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
   readonly isExpired: boolean
 }
 
 /**
- * Why no price may be made: a wait or a failure; undefined when one may be made. A closed gate takes precedence over the
- * expiry, which its time extends.
+ * Why no price may be made: a wait or a failure. Undefined when a price may be made. A closed gate takes precedence
+ * over the expiry, because waiting at a gate extends it.
  */
 export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
   if (finding !== undefined) return waitFor(finding)
@@ -82,7 +81,7 @@ export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances)
   return { kind: 'fail', code: 'EXPIRED', detail: 'it could not be converted before expires_at' }
 }
 
-/** A pause or a receivable is retried; a blocked account or customer needs the operator's release. */
+/** A pause or a receivable is retried. A blocked account or customer needs the operator's release. */
 function waitFor({ code, detail }: GateFinding): Wait {
   if (code === 'PAUSED') return { kind: 'wait', waitingFor: 'PAUSED', detail, isRetried: true }
   return { kind: 'wait', waitingFor: 'HOLD', detail, isRetried: code === 'RECEIVABLE' }
@@ -93,7 +92,7 @@ export function feeOf(amount: MinorUnits, feeBps: number): MinorUnits {
   return (amount * BigInt(feeBps)) / 10_000n
 }
 
-/** The crypto and fiat networks by which the money arrived, and the crypto network by which it leaves. */
+/** The network on which the money arrived, and the crypto network on which it leaves. */
 export function networksOf(source: RuleSource, destination: RuleDestination): readonly string[] {
   const networks: string[] = []
   if ('crypto' in source) networks.push(source.crypto.network)

@@ -1,10 +1,10 @@
-/** Computes the postings, the transfers and the delivery that follow from an orchestration and its conversion. */
+/** Computes the postings, transfers and delivery for an orchestration and its conversion. */
 import type { NewDelivery } from '../deliveries/create.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import type { RuleDestination } from '../rules/model.ts'
 import type { NewTransfer } from '../transfers/store.ts'
 
-/** The members of an orchestration that its conversion needs. */
+/** The orchestration members its conversion needs. */
 export interface Convertible {
   readonly id: string
   readonly customerId: string
@@ -14,30 +14,30 @@ export interface Convertible {
   readonly sourceAmount: MinorUnits
   readonly destinationAsset: string
   readonly destination: RuleDestination
-  /** The account of the destination profile. */
+  /** The destination profile's account. */
   readonly destinationAccountId: string | null
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** The amounts of a conversion: `fee`, `converted` and `remainder` add up to the source amount. */
+/** A conversion's amounts. `fee`, `converted` and `remainder` add up to the source amount. */
 export interface Amounts {
   readonly fee: MinorUnits
   readonly converted: MinorUnits
-  /** The part that the decimals of the destination asset cannot represent. */
+  /** The part that the destination asset's decimals cannot represent. */
   readonly remainder: MinorUnits
   /** The amount for the destination, in the destination asset. */
   readonly outgoing: MinorUnits
 }
 
-/** The ids of the records that a step creates. They are generated in this order, which orders transfers of one instant. */
+/** The ids for a step's new records. They are generated in this order, which orders transfers with the same time. */
 export interface StepIds {
-  /** The DEBIT transfer of the source asset. */
+  /** The DEBIT transfer in the source asset. */
   readonly debit: string
-  /** The CREDIT transfer of the destination asset, when the profile is not the destination. */
+  /** The CREDIT transfer in the destination asset, when the profile is not the destination. */
   readonly credit: string
-  /** The DEBIT transfer of the destination asset, to another profile. */
+  /** The DEBIT transfer in the destination asset after a conversion, when the amount goes to another profile. */
   readonly move: string
-  /** The CREDIT transfer of the destination profile, or the delivery. */
+  /** The destination profile's CREDIT transfer, or the delivery. */
   readonly destination: string
 }
 
@@ -52,7 +52,7 @@ export function returnPosting({ id, profileId, sourceAsset, sourceAmount }: Conv
   }
 }
 
-/** The postings of a conversion, without those of a zero amount. */
+/** A conversion's postings, without zero amounts. */
 export function conversionPostings(convertible: Convertible, amounts: Amounts): readonly Posting[] {
   const { id: groupId, profileId, sourceAsset, destinationAsset, destination } = convertible
   const { fee, converted, remainder, outgoing } = amounts
@@ -74,8 +74,8 @@ export function conversionPostings(convertible: Convertible, amounts: Amounts): 
 }
 
 /**
- * The customer's transfers. A conversion has a DEBIT and a CREDIT; an amount for another profile has a DEBIT of the one and
- * a CREDIT of the other. The transfer of a delivery is written by the delivery.
+ * The customer's transfers. A conversion has a DEBIT and a CREDIT. An amount for another profile has a DEBIT from one
+ * profile and a CREDIT to the other. A delivery writes its own transfer.
  */
 export function conversionTransfers(
   convertible: Convertible,
@@ -116,7 +116,7 @@ export function conversionTransfers(
   return entries
 }
 
-/** The delivery that pays the amount out of the service; undefined when the destination is a profile. */
+/** The delivery that pays the amount out of the service. Undefined when the destination is a profile. */
 export function deliveryOf(
   { id, customerId, profileId, accountId, sourceAsset, destinationAsset, destination, metadata }: Convertible,
   { fee, outgoing }: Amounts,
@@ -132,7 +132,7 @@ export function deliveryOf(
     owner: { orchestrationId: id },
     asset: destinationAsset,
     amount: outgoing,
-    // Without a conversion there is no other transfer that shows the fee.
+    // Without a conversion, no other transfer shows the fee.
     ...(sourceAsset === destinationAsset ? { fee } : {}),
     destination,
     failsTo: 'available',

@@ -1,6 +1,6 @@
 /**
  * The operator's actions on an orchestration: retry a failed one, release or reject one on hold. Each change writes an
- * audit row of the operator; an action that was done before changes nothing and writes none.
+ * audit row with the operator as actor. Repeating an action changes nothing and writes none.
  */
 import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -27,14 +27,16 @@ type Row = OrchestrationTables['orchestrations']
 /** An orchestration with its delivery, both locked. */
 export interface LockedOrchestration {
   readonly row: Row
-  /** Undefined at step `deliver`: a worker created it while this transaction waited for the orchestration. */
+  /**
+   * Undefined at step `deliver` when a worker created it while this transaction waited for the orchestration's lock.
+   */
   readonly delivery: DeliveryRow | undefined
 }
 
 /**
- * Starts a FAILED orchestration again, as a new one with `retry_of`, and returns the new one as JSON text. The amount that
- * was returned is reserved again: the source amount, or the destination amount when the fee was kept. A second retry
- * returns the orchestration of the first.
+ * Starts a FAILED orchestration again, as a new one with `retry_of`, and returns the new one as JSON text. The returned
+ * amount is reserved again: the source amount, or the destination amount when the fee was kept. A second retry returns
+ * the first retry's orchestration.
  */
 export async function retryOrchestration<Tables>(
   transaction: Transaction<Tables>,
@@ -81,8 +83,8 @@ export async function retryOrchestration<Tables>(
 }
 
 /**
- * Continues an orchestration on hold, and returns it as JSON text. A released delivery is sent whatever the state of the
- * account. Before the conversion, 409 while the gate that holds it is still closed: it would be held again at once.
+ * Continues an orchestration on hold, and returns it as JSON text. A released delivery is sent whatever the account's
+ * state. Before the conversion, this throws 409 while a gate would hold the orchestration again at once.
  */
 export async function releaseOrchestration<Tables>(
   transaction: Transaction<Tables>,
@@ -119,7 +121,7 @@ export async function releaseOrchestration<Tables>(
   return await textOf(transaction, id)
 }
 
-/** Fails an orchestration on hold, which makes its amount available again, and returns it as JSON text. */
+/** Fails an orchestration on hold, and returns it as JSON text. Its amount becomes available again. */
 export async function rejectOrchestration<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -143,7 +145,7 @@ export async function lockOrchestration<Tables>(
   id: string,
 ): Promise<LockedOrchestration> {
   const delivery = await lockDeliveryOf(transaction, id)
-  // The caller's transaction knows the caller's tables; those of this folder are in the same store.
+  // The caller's transaction knows only the caller's tables. This folder's tables are in the same store.
   const ours = transaction as unknown as Transaction<OrchestrationTables>
   const all = ours.selectFrom('orchestrations').selectAll().where('id', '=', id)
   const row = await all.modifyEnd(forUpdate(transaction, 'orchestration', [id])).executeTakeFirst()

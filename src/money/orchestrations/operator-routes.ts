@@ -1,4 +1,4 @@
-/** The operator's calls for orchestrations of all customers. The operator guard runs before them. */
+/** The operator's calls for all customers' orchestrations. The operator guard runs first. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { idOf, operatorActor, requireSeen } from '../../access/clients/operator-calls.ts'

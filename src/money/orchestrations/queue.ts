@@ -1,8 +1,9 @@
 /**
- * The queue of work on orchestrations: a narrow table with a row only while an orchestration has work now or later, so
- * finished ones never slow a claim. A claim increments the row's `attempt`, which is the fencing token of its work: a
- * worker that finds another number has lost the claim and changes nothing. Each statement that locks work is a transaction of
- * its own. Times are of the store's clock.
+ * The work queue for orchestrations. It is a narrow table with a row only while an orchestration has work now or later,
+ * so finished ones never slow a claim. A claim increments the row's `attempt`, its fencing token: a worker that finds
+ * another number has lost the claim and changes nothing. Claims, returns and retries of failed work are transactions of
+ * their own. Finishing work and putting it off belong to the batch's transaction. All times come from the store's
+ * clock.
  */
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
@@ -13,7 +14,7 @@ export interface Claim {
   readonly attempt: string
   readonly sourceAsset: string
   readonly destinationAsset: string
-  /** When it was due, by the store's clock. */
+  /** When the work was due, by the store's clock. */
   readonly dueAt: string
 }
 
@@ -28,21 +29,21 @@ export class ClaimLost extends Error {
   override name = 'ClaimLost'
 }
 
-/** Limits of the wait between attempts, which is a quarter of the time waited so far. */
+/** Limits for the wait between attempts, normally a quarter of the time waited so far. */
 const RETRY_SECONDS_MIN = 1
 const RETRY_SECONDS_MAX = 30
 
 /**
- * Claims due work, the longest overdue first, at most `limit`. Work of other kinds is left to newer versions of the
- * program. Rows that another worker has locked are skipped.
- * @param isRecent the condition of a search (see `platform/store/due-search`)
+ * Claims due work, at most `limit`, the longest overdue first. Other kinds of work are left to newer program versions.
+ * Rows locked by another worker are skipped.
+ * @param isRecent a search condition (see `platform/store/due-search`)
  */
 export async function claimWork(
   db: Db,
   { kinds, limit, claimSeconds }: ClaimRequest,
   isRecent: RawBuilder<boolean>,
 ): Promise<readonly Claim[]> {
-  // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
+  // Not clock_timestamp(), which is volatile and cannot bound an index scan.
   const { rows } = await sql<Claim>`
     with due as (
       select orchestration_id, next_attempt_at as due_at from orchestration_queue
@@ -62,7 +63,7 @@ export async function claimWork(
   return rows
 }
 
-/** Deletes the finished work of these claims; `ClaimLost` when one of them is lost. */
+/** Deletes these claims' finished work. Throws `ClaimLost` when a claim is lost. */
 export async function finishWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   const { numAffectedRows } = await sql`
@@ -73,8 +74,8 @@ export async function finishWork<Tables>(transaction: Transaction<Tables>, claim
 }
 
 /**
- * Schedules the next attempt for claims whose orchestrations wait: the longer they have waited, the later, but not after
- * `expires_at` unless the wait extends it. `ClaimLost` when one of them is lost.
+ * Schedules the next attempt for claims whose orchestrations wait. The longer they have waited, the later it is, but
+ * not after `expires_at` unless the wait extends it. Throws `ClaimLost` when a claim is lost.
  */
 export async function putOffWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
@@ -103,7 +104,7 @@ export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promis
   `.execute(db.tables())
 }
 
-/** Makes the work of claims due again, so that it does not wait for the end of the claims when this worker stops. */
+/** Makes the claims' work due again when this worker stops, so the work does not wait until the claims end. */
 export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   await sql`
@@ -112,7 +113,7 @@ export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void
   `.execute(db.tables())
 }
 
-/** The rows of the claims that are not lost, as `locked`: locked in the order of their ids. */
+/** The queue rows whose claims are not lost, as `locked`, locked in id order. */
 function lockedInOrder(claims: readonly Claim[]) {
   return sql`(
     select queue.orchestration_id from orchestration_queue as queue join ${listed(claims)}
@@ -121,7 +122,7 @@ function lockedInOrder(claims: readonly Claim[]) {
   ) as locked`
 }
 
-/** The claims as a table `claims` of a statement. */
+/** The claims as the table `claims` in a statement. */
 export function listed(claims: readonly Claim[]) {
   const ids = claims.map(({ orchestrationId }) => orchestrationId)
   const attempts = claims.map(({ attempt }) => attempt)

@@ -1,7 +1,7 @@
 /**
- * Creates orchestrations that customers request. The amount moves from the available balance into the reserved one in the
- * transaction of the request, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
- * record; this is checked before the balance, so repeating a request is safe.
+ * Creates orchestrations at a customer's request. The amount moves from the available to the reserved balance in the
+ * request's transaction, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
+ * record. This is checked before the balance, so repeating a request is safe.
  */
 import type { Asset, Conversions } from '../../contract/assets.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -25,7 +25,7 @@ import { type StartSettings, startOrchestrations } from './start.ts'
 
 export interface RequestSettings extends StartSettings {
   readonly conversions: Conversions
-  /** The setting `orchestrations.minimums`; undefined: the asset has none. */
+  /** The setting `orchestrations.minimums`. Undefined: the asset has none. */
   minimumOf(asset: string): MinorUnits | undefined
 }
 
@@ -36,7 +36,7 @@ export interface ReadRequest {
   readonly sourceAmount: MinorUnits
 }
 
-/** Validates a body; 400 with all of its faults. */
+/** Validates a body. Throws 400 with all its faults. */
 export function readRequest(body: RequestedOrchestration, settings: RequestSettings): ReadRequest {
   const { source, source_asset, destination_asset, destination, source_amount } = body
   const terms = {
@@ -56,7 +56,7 @@ export function readRequest(body: RequestedOrchestration, settings: RequestSetti
   }
   const [first, ...rest] = faults
   if (first !== undefined) throw invalidRequest([first, ...rest])
-  // Without a fault there are an asset and an amount of it.
+  // Without a fault, the asset and its amount are defined.
   return { body, sourceAsset: asset as Asset, sourceAmount: amount as MinorUnits }
 }
 
@@ -78,7 +78,7 @@ export async function requestOrchestration<Tables>(
   refuseNoEffect(profileId, destination, asset === destinationAsset)
   const balances = await lockBalances(transaction, [{ profileId, asset }])
   const times = await nextCreationTimes(transaction, [customerId])
-  // Other requests of this customer wait for the row of its clock, so none inserts the same ref_id after this.
+  // This customer's other requests wait for its clock's row, so none inserts the same ref_id afterwards.
   const existing = await getOrchestration(transaction, customerId, { refId })
   if (existing !== undefined) {
     const meta = { existing: JSON.parse(existing) as unknown }
@@ -121,7 +121,7 @@ export async function requestOrchestration<Tables>(
   return (await getOrchestration(transaction, customerId, { id })) as string
 }
 
-/** The amount would be reserved, and come back unchanged. */
+/** Refuses a request whose amount would only be reserved and come back unchanged. */
 function refuseNoEffect(profileId: string, destination: RuleDestination, isSameAsset: boolean): void {
   if (!isSameAsset || !('profile' in destination) || destination.profile.profile_id !== profileId) return
   const detail = 'has no effect: the asset stays the same, and the amount in the profile'
@@ -148,7 +148,7 @@ export async function reserve<Tables>(
   await post(transaction, [{ asset, amount, debit, credit, groupId: id }])
 }
 
-/** Throws `insufficient_funds` when less is available than is needed. */
+/** Throws `insufficient_funds` when less than the needed amount is available. */
 export function refuseShort(
   available: MinorUnits,
   needed: MinorUnits,
@@ -167,7 +167,7 @@ const GATE_PROBLEMS: Readonly<Record<Exclude<GateFinding['code'], 'REVIEW'>, Pro
 }
 
 function refuseClosed(finding: GateFinding | undefined): void {
-  // The amount of a payment is reviewed after the conversion.
+  // A payment's amount is reviewed after the conversion.
   if (finding === undefined || finding.code === 'REVIEW') return
   throw new Problem(GATE_PROBLEMS[finding.code], finding.detail)
 }

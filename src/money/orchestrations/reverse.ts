@@ -1,4 +1,4 @@
-/** Fails the orchestration of a deposit that is reversed, unless it is converted already. */
+/** Fails a reversed deposit's orchestration, unless it is converted already. */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -11,8 +11,8 @@ const REVERSED = {
 } as const
 
 /**
- * An orchestration at step `convert` becomes FAILED with code REVERSED, and its amount is available again
- * in the same transaction. One that is converted or final stays as it is.
+ * At step `convert`, the orchestration becomes FAILED with code REVERSED, and its amount is available again in the same
+ * transaction. A converted or final one stays unchanged.
  */
 export async function stopForReversal<Tables>(transaction: Transaction<Tables>, id: string): Promise<void> {
   const { rows } = await sql<UnconvertedRow>`

@@ -34,7 +34,7 @@ export interface OrchestrationRoutesOptions {
 
 const Nothing = Type.Object({}, { additionalProperties: false })
 
-/** Declares the routes, with the paths from the table of operations. */
+/** Declares the routes, with the paths from the operation table. */
 export function registerOrchestrationRoutes(app: FastifyInstance, options: OrchestrationRoutesOptions): void {
   const { db, guard } = options
   app.route<{ Body: RequestedOrchestration }>({
@@ -96,7 +96,7 @@ export function registerOrchestrationRoutes(app: FastifyInstance, options: Orche
   })
 }
 
-/** The id in lower case; 404 for a text that is not an id. */
+/** The id in lower case. Throws 404 for a text that is not an id. */
 function orchestrationId(text: string): string {
   const id = text.toLowerCase()
   return isUuid(id) ? id : noOrchestration()

@@ -1,11 +1,11 @@
 /**
- * The worker of orchestrations: it claims due work and converts it in batches of one pair of assets, each in one
- * transaction. A batch that fails is repeated one by one, so one bad orchestration does not stop the others; one that
- * fails alone is logged, counted and tried again later. Any number of workers may run on one store: a claim belongs to one
- * worker, and a transaction under a claim that has ended is rolled back. The claims of a worker that dies end after
- * CLAIM_SECONDS; one that loses the store schedules its claims again when the store is available.
+ * The worker for orchestrations. It claims due work and converts it in batches with one asset pair, each in one
+ * transaction. A failed batch is repeated one by one, so one bad orchestration does not stop the others. One that fails
+ * alone is logged, counted and tried again later. Any number of workers may share a store: a claim belongs to one
+ * worker, and a transaction under an ended claim is rolled back. A dead worker's claims end after CLAIM_SECONDS. A
+ * worker that loses the store schedules its claims again when the store is available.
  *
- * Notifications wake it; it also polls once a second. `stop` waits for the batch in progress.
+ * Notifications wake it, and it polls once a second. `stop` waits for the batch in progress.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -25,9 +25,11 @@ export interface RunnerOptions extends Converter {
 }
 
 const CLAIMS_MAX = 50
-/** The embedded store has one connection, which a batch of this size occupies for about 20 ms; requests run in between. */
+/**
+ * The embedded store has one connection. A batch of this size occupies it for about 20 ms, and requests run in between.
+ */
 const EMBEDDED_CLAIMS_MAX = 10
-/** Far longer than a batch takes, also when it is repeated one by one. */
+/** Far longer than a batch takes, even when it is repeated one by one. */
 const CLAIM_SECONDS = 60
 const POLL_MILLISECONDS = 1_000
 
@@ -35,11 +37,13 @@ export class OrchestrationRunner {
   readonly #options: RunnerOptions
   readonly #logLimit: LogLimit
   readonly #search: DueSearch
-  /** Claims whose transaction failed because the store was unavailable; they are scheduled again before the next claim. */
+  /**
+   * Claims whose transaction failed because the store was unavailable. They are scheduled again before the next claim.
+   */
   #unfinished: Claim[] = []
   #unlisten: (() => Promise<void>) | undefined
   #running: Promise<void> | undefined
-  /** Set by a notification: there may be work that was committed after the last claim. */
+  /** Set by a notification: work may have been committed after the last claim. */
   #isWoken = false
   #endWait: (() => void) | undefined
   #timer: Timer | undefined
@@ -51,7 +55,7 @@ export class OrchestrationRunner {
     this.#search = new DueSearch(options.clock)
   }
 
-  /** To be called once, when the store has its schema. */
+  /** Must be called once, when the store has its schema. */
   start(): void {
     this.#running = this.#run()
   }
@@ -76,7 +80,7 @@ export class OrchestrationRunner {
     }
   }
 
-  /** Claims due work and processes it; returns the number of claims. */
+  /** Claims due work and processes it. Returns the claim count. */
   async #work(): Promise<number> {
     const { db } = this.#options
     const limit = db.engine === 'embedded' ? EMBEDDED_CLAIMS_MAX : CLAIMS_MAX
@@ -100,7 +104,7 @@ export class OrchestrationRunner {
     for (const claim of batch) await this.#attempt([claim])
   }
 
-  /** Processes claims in one transaction; false when they have to be repeated one by one. */
+  /** Processes claims in one transaction. False when they have to be repeated one by one. */
   async #attempt(batch: readonly Claim[]): Promise<boolean> {
     const { db, metrics, settings } = this.#options
     const current = settings()
@@ -163,7 +167,7 @@ export class OrchestrationRunner {
   }
 }
 
-/** The claims, grouped by pair of assets. */
+/** The claims, grouped by asset pair. */
 function batchesOf(claims: readonly Claim[]): readonly (readonly Claim[])[] {
   const batches = new Map<string, Claim[]>()
   for (const claim of claims) {

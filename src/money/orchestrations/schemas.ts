@@ -1,6 +1,6 @@
 /**
- * The schemas of requests and responses about orchestrations, and their list filters. Assets, networks and addresses, which
- * a schema cannot check, `money/rules/terms` checks.
+ * The request and response schemas for orchestrations, and their list filters. `money/rules/terms` checks assets,
+ * networks and addresses, because a schema cannot.
  */
 import { type Static, Type } from 'typebox'
 import { choices, texts, times, uuids } from '../../platform/http/list-query.ts'
@@ -124,7 +124,7 @@ export const OperatorOrchestrationPage = pageOf(OperatorOrchestration)
 
 export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
 
-/** The query parameters of a customer's list; a filter that has two names matches the values of both. */
+/** The query parameters of a customer's list. A filter with two names matches the values of both. */
 export const ORCHESTRATION_FILTERS = {
   ids: uuids('Filter by orchestration UUIDs'),
   orchestration_id: texts('Filter by orchestrations'),

@@ -1,6 +1,6 @@
 /**
- * Starts orchestrations: inserts their rows and their work, and notifies the workers. The caller reserves the amount of
- * each, in `in_transit` of its profile, in the same transaction.
+ * Starts orchestrations: inserts their rows and their work, and notifies the workers. In the same transaction, the
+ * caller reserves each amount in its profile's `in_transit`.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
@@ -10,7 +10,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Done } from './done.ts'
 
-/** Notified when work is due; the payload is empty. */
+/** Notified when work is due. The payload is empty. */
 export const WORK_CHANNEL = 'orchestration_work'
 
 /** The kind of work that converts an orchestration: the name of its step. */
@@ -22,13 +22,15 @@ export interface NewOrchestration {
   readonly profileId: string
   readonly accountId: string | null
   readonly identityId: string | null
-  /** The customer's own id of an orchestration that it requested; unique within the customer. */
+  /** The customer's own id for a requested orchestration, unique within the customer. */
   readonly refId: string | null
   readonly ruleId: string | null
   readonly depositId: string | null
-  /** The number of corrections of the deposit before the credit that starts it: a credit starts at most one. */
+  /**
+   * How many corrections the deposit had before the credit that starts this. A credit starts at most one orchestration.
+   */
   readonly depositRevision?: number
-  /** The transfer of that credit. */
+  /** That credit's transfer. */
   readonly sourceTransferId?: string
   readonly retryOf: string | null
   readonly sourceAsset: string
@@ -37,7 +39,7 @@ export interface NewOrchestration {
   readonly source: RuleSource
   readonly destination: RuleDestination
   readonly metadata: Readonly<Record<string, unknown>>
-  /** From `nextCreationTimes` of the customer. */
+  /** From `nextCreationTimes` for the customer. */
   readonly createdAt: string
   /** Set when the transaction that starts it also completes it. */
   readonly done?: Done
@@ -48,7 +50,7 @@ export interface StartSettings {
   readonly convertSecondsMax: number
 }
 
-/** The columns that the caller decides; the others follow from them. */
+/** The columns set by the caller. The others follow from them. */
 const COLUMNS = [
   ['id', 'uuid', ({ id }) => id],
   ['customer_id', 'uuid', ({ customerId }) => customerId],
@@ -79,8 +81,8 @@ const COLUMNS = [
 ] as const satisfies readonly Column<NewOrchestration>[]
 
 /**
- * Inserts orchestrations, those without a result as PROCESSING at step `convert` with work that is due at once. The caller
- * writes postings, transfers and audit rows of the others.
+ * Inserts orchestrations. Those without a result are PROCESSING at step `convert`, with work due at once. For the
+ * others, the caller writes postings, transfers and audit rows.
  */
 export async function startOrchestrations<Tables>(
   transaction: Transaction<Tables>,
@@ -100,7 +102,7 @@ export async function startOrchestrations<Tables>(
   if (starts.some(({ done }) => done === undefined)) await notifyWork(transaction)
 }
 
-/** Wakes the workers of all nodes when the transaction commits. */
+/** Wakes the workers on all nodes when the transaction commits. */
 export async function notifyWork<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
 }

@@ -1,6 +1,6 @@
 /**
- * Reads and writes orchestrations for the worker, for results of deliveries and for the operator's actions: many rows per
- * statement. It decides nothing. Every change writes one audit row, unless an orchestration that is not converted yet still
+ * Reads and writes orchestrations for the worker, for delivery results and for the operator's actions: many rows per
+ * statement. It decides nothing. Every change writes one audit row, except when an unconverted orchestration still
  * waits for the same reason.
  */
 import type { Transaction } from '../../platform/store/db.ts'
@@ -16,13 +16,13 @@ import { type Claim, listed } from './queue.ts'
 /** An orchestration at step `convert`, locked for the worker that holds its claim. */
 export interface ClaimedOrchestration extends Convertible {
   readonly source: RuleSource
-  /** Whether a fee is charged: a retry of what was left after the fee is free. */
+  /** Whether a fee is charged. A retry with the amount left after the fee is free. */
   readonly isCharged: boolean
   /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
   readonly isExpired: boolean
 }
 
-/** The new state of an orchestration. Without `waitingFor` a wait ends; other absent members keep their values. */
+/** An orchestration's new state. Without `waitingFor` a wait ends. Other absent members keep their values. */
 export interface StepChange {
   readonly id: string
   /** The action in the audit row: noun and verb, such as `orchestration.fail`. */
@@ -42,17 +42,18 @@ interface ClaimedRow extends Omit<ClaimedOrchestration, 'sourceAmount'> {
   readonly sourceAmount: string
 }
 
-/** The time of the current wait by which `expires_at` is extended. */
+/** The current wait's time that extends `expires_at`. */
 const STOPPED_TIME = sql`case when orchestrations.waiting_for = any(${[...CLOCK_STOPPING]}::text[])
   then clock_timestamp() - orchestrations.waiting_since else interval '0' end`
 
-/** The orchestrations whose claims are not lost, locked until the transaction ends, in the order of their ids. */
+/** The orchestrations whose claims are not lost, locked until the transaction ends, in id order. */
 export async function lockClaimed<Tables>(
   transaction: Transaction<Tables>,
   claims: readonly Claim[],
 ): Promise<readonly ClaimedOrchestration[]> {
   const ids = claims.map(({ orchestrationId }) => orchestrationId)
-  // The state is checked after the rows are locked; in the inner query the planner would begin with all rows in this state.
+  // The state is checked after the rows are locked. In the inner query the planner would begin with all rows in this
+  // state.
   const { rows } = await sql<ClaimedRow>`
     with locked as materialized (
       select orchestrations.id, orchestrations.customer_id as "customerId", orchestrations.profile_id as "profileId",

@@ -1,4 +1,4 @@
-/** The tables of this folder, as the query builder sees them; the migration `orchestrations` defines them. */
+/** This folder's tables, as the query builder sees them. The migration `orchestrations` defines them. */
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
 

@@ -1,13 +1,13 @@
 /**
- * The inputs of a price that do not come from the store: assets, settings and the live books of the markets. Types and the
- * scales of their integers only; `app` provides the values. Pure.
+ * A price's inputs that do not come from the store: assets, settings and the markets' live books. This file has only
+ * types and the scales of their integers. `app` provides the values. Pure.
  */
 import type { MinorUnits } from '../../ledger/posting.ts'
 
-/** Levels per side that a price may use, at most; this also bounds the evidence of a price. */
+/** The most levels per side that a price may use. This also bounds the price's evidence. */
 export const LEVELS_MAX = 200
 
-/** Amounts of a book, and amounts taken from it, are in units of 10^-BASE_SCALE of the base asset. */
+/** Book amounts, and amounts taken from a book, are in units of 10^-BASE_SCALE of the base asset. */
 export const BASE_SCALE = 18
 
 export interface PricedAsset {
@@ -29,18 +29,18 @@ export interface PricingLevel {
   readonly amount: bigint
 }
 
-/** The book of a market at one version. */
+/** A market's book at one version. */
 export interface PricingBook {
-  /** The cursor by which `tidegate.v1` names this version of the published depth. */
+  /** The `tidegate.v1` cursor that names this version at the published depth. */
   readonly cursor: string
-  /** The `time` of the UPDATE with this cursor. */
+  /** The `time` in the UPDATE with this cursor. */
   readonly time: string
-  /** Time since the newest message in the book arrived; negative when the wall clock was set back since. */
+  /** The time since the newest message in the book arrived. Negative when the wall clock was set back since. */
   readonly ageMilliseconds: number
   readonly isLive: boolean
   /** Whether one of its sources is a simulator or a recording. */
   readonly isSimulated: boolean
-  /** The best first; at most LEVELS_MAX. */
+  /** Best level first, at most LEVELS_MAX. */
   readonly bids: readonly PricingLevel[]
   readonly asks: readonly PricingLevel[]
 }
@@ -53,7 +53,7 @@ export interface PricingSettings {
   readonly bookAgeSecondsMax: number
   /** The largest quote amount of one conversion, by quote asset, in minor units. */
   readonly notionalMax: ReadonlyMap<string, MinorUnits>
-  /** How far below zero the position of the desk may be, by asset, in minor units. */
+  /** How far below zero the desk's position may be, by asset, in minor units. */
   readonly deskLimits: ReadonlyMap<string, MinorUnits>
 }
 
@@ -64,6 +64,6 @@ export interface PricingContext {
   readonly settings: PricingSettings
   /** Whether prices may come from the simulator and from recordings. */
   readonly isSandbox: boolean
-  /** The book of a market now; undefined when this process does not have it. */
+  /** A market's book now. Undefined when this process does not have it. */
   bookOf(symbol: string): PricingBook | undefined
 }

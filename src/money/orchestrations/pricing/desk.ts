@@ -1,6 +1,6 @@
 /**
- * The desk: the operator's own account, the counterparty of all conversions. Its position in an asset is the amount that it
- * received minus the amount that it paid.
+ * The desk: the operator's own account, the counterparty in all conversions. Its position in an asset is the received
+ * amount minus the paid amount.
  */
 import { type Kysely, sql } from '../../../platform/store/sql.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
@@ -10,15 +10,17 @@ export interface DeskItem {
   readonly asset: string
   /** Credits minus debits. */
   readonly position: string
-  /** The setting `conversion.desk_limits`: how far below zero the position may be; absent: no limit. */
+  /** The setting `conversion.desk_limits`: how far below zero the position may be. Absent: no limit. */
   readonly limit?: string
-  /** Source amounts of orchestrations that are not converted yet, which the desk will receive. */
+  /**
+   * The source amounts of all orchestrations at step `convert`, including their fees and amounts that keep their asset.
+   */
   readonly committed: string
-  /** The amount that all profiles have reserved for orchestrations and deliveries. */
+  /** The amount reserved for orchestrations and deliveries in all profiles. */
   readonly in_transit: string
-  /** The amount that all profiles owe. */
+  /** The amount all profiles owe. */
   readonly receivable: string
-  /** The trade that brings the position back to zero; absent when it is zero. */
+  /** The trade that brings the position back to zero. Absent when it is zero. */
   readonly hedge?: { readonly side: 'BUY' | 'SELL'; readonly amount: string }
 }
 
@@ -36,7 +38,9 @@ interface PositionRow {
 
 type DeskRow = PositionRow & Readonly<Record<'committed' | 'in_transit' | 'receivable', string>>
 
-/** Checkpoint plus later postings. The bucket is a literal, not a parameter, to match the conditions of partial indexes. */
+/**
+ * Checkpoint plus later postings. The bucket is a literal, not a parameter, to match the partial indexes' conditions.
+ */
 const POSITION = sql`
   coalesce((select credits - debits from ledger_checkpoints where bucket = 'desk' and asset = symbol), 0)
   + coalesce((select sum(amount) from postings where credit_bucket = 'desk' and asset = symbol
@@ -45,7 +49,7 @@ const POSITION = sql`
       and id > coalesce((select last_posting_id from ledger_checkpoints where bucket = 'desk' and asset = symbol), 0)), 0)
 `
 
-/** The position in every asset of the ledger, in order of symbol. */
+/** The position in every ledger asset, in symbol order. */
 export async function readDeskPositions<Tables>(tables: Kysely<Tables>): Promise<readonly DeskPosition[]> {
   const { rows } = await sql<PositionRow>`
     select symbol as asset, decimals, ${POSITION} as position from ledger_assets order by symbol collate "C"
@@ -53,7 +57,7 @@ export async function readDeskPositions<Tables>(tables: Kysely<Tables>): Promise
   return rows.map(({ asset, decimals, position }) => ({ asset, decimals, position: BigInt(position) }))
 }
 
-/** The desk in every asset of the ledger, in order of symbol, read by one statement. */
+/** The desk in every ledger asset, in symbol order, read by one statement. */
 export async function readDesk<Tables>(
   tables: Kysely<Tables>,
   limits: ReadonlyMap<string, MinorUnits>,

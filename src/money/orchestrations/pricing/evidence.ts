@@ -1,6 +1,6 @@
 /**
- * The evidence of a price, as it is stored and shown: all inputs from which the price and the amounts were computed, as
- * decimal texts. `explain` recomputes them from the evidence. Its size is bounded by LEVELS_MAX. Pure.
+ * A price's evidence, as it is stored and shown: all inputs for the price and the amounts, as decimal texts. `explain`
+ * recomputes both from the evidence. LEVELS_MAX bounds its size. Pure.
  */
 import { formatDecimal } from '../../../platform/base/decimal.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
@@ -16,7 +16,7 @@ export interface EvidenceAmount {
   readonly amount: string
 }
 
-/** The version of a book, as the stream names it, and its mid. Earlier versions of the program stored no cursor. */
+/** A book's version, as the stream names it, and its mid. Earlier program versions stored no cursor and no time. */
 export interface EvidenceBook {
   readonly cursor: string
   readonly time: string
@@ -36,9 +36,9 @@ export interface EvidenceMarket {
 
 export interface EvidenceLevel {
   readonly price: string
-  /** Base amount of the level. */
+  /** The level's base amount. */
   readonly amount: string
-  /** Base amount that other conversions had taken of it. */
+  /** The base amount other conversions had taken from it. */
   readonly taken_before: string
   readonly taken: string
 }
@@ -50,7 +50,7 @@ export interface ParEvidence {
   readonly converted_amount: string
   readonly remainder: string
   readonly destination: EvidenceAmount
-  /** The markets of the pair and their books; empty when the peg is not checked because the pair has no market. */
+  /** The pair's markets and their books. Empty when the pair has no market, so the peg is not checked. */
   readonly pegs: readonly { readonly market: EvidenceMarket; readonly book: EvidenceBook }[]
   readonly settings: { readonly peg_bps_max: number; readonly book_age_seconds_max: number }
 }
@@ -60,9 +60,9 @@ export interface MarketEvidence {
   readonly market: EvidenceMarket
   readonly side: BookSide
   readonly book: EvidenceBook
-  /** Base asset that other conversions took of this side in the last `depth_seconds`. */
+  /** Base asset other conversions took from this side in the last `depth_seconds`. */
   readonly taken_before: string
-  /** The levels that were used, from the best one. */
+  /** The levels used, best one first. */
   readonly levels: readonly EvidenceLevel[]
   readonly source: EvidenceAmount
   /** The exact sums over the levels. */
@@ -74,7 +74,7 @@ export interface MarketEvidence {
     readonly slippage_bps_max: number
     readonly depth_seconds: number
     readonly book_age_seconds_max: number
-    /** In the quote asset; absent: no limit. */
+    /** In the quote asset. Absent: no limit. */
     readonly notional_max?: string
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Verifies a stored conversion: makes its price again from the inputs in the stored evidence, by the code that priced it,
- * and lists every stored value that differs from the recomputed one. Current books and settings are not used. Pure.
+ * Verifies a stored conversion. The same code that priced it recomputes the price from the inputs in the stored
+ * evidence. Every stored value that differs from the recomputed one is listed. Current books and settings are not used.
+ * Pure.
  */
 import { parseDecimal } from '../../../platform/base/decimal.ts'
 import { isObject } from '../../../platform/base/json-value.ts'
@@ -17,7 +18,7 @@ import type {
 import { type BookSide, type MarketTerms, sideOf } from './market.ts'
 import { type Conversion, priceFrom } from './outcome.ts'
 
-/** A stored conversion with the price of its orchestration; amounts in minor units. */
+/** A stored conversion with its orchestration's price. Amounts are in minor units. */
 export interface StoredConversion {
   readonly source_asset: string
   readonly source_amount: string
@@ -48,7 +49,7 @@ export interface Explanation {
   readonly differences: readonly Difference[]
 }
 
-/** The evidence lacks an input of the computation, or no price follows from its inputs. */
+/** The evidence lacks an input, or no price follows from its inputs. */
 class UnreadableEvidence extends Error {
   override name = 'UnreadableEvidence'
 }
@@ -71,14 +72,14 @@ export function explainPrice({ evidence, ...stored }: StoredConversion): Explana
     ]
     return { adds_up: differences.length === 0, steps, differences }
   } catch (error) {
-    // A missing member, or one of another type, causes a TypeError.
+    // A missing member, or one with another type, causes a TypeError.
     if (!(error instanceof UnreadableEvidence || error instanceof TypeError)) throw error
     const difference = { value: 'evidence', stored: `unreadable: ${error.message}`, recomputed: 'readable' }
     return { adds_up: false, steps: [], differences: [difference] }
   }
 }
 
-/** The leaves of `recomputed` that `stored` does not have, or has with another value. */
+/** The leaves in `recomputed` that `stored` does not have, or has with another value. */
 function differencesOf(value: string, stored: unknown, recomputed: unknown): readonly Difference[] {
   if (typeof recomputed === 'object' && recomputed !== null) {
     const found: Readonly<Record<string, unknown>> = isObject(stored) || Array.isArray(stored) ? { ...stored } : {}
@@ -124,7 +125,7 @@ function recompute(evidence: PriceEvidence): Conversion {
   return outcome.conversion
 }
 
-/** The stored columns of a conversion. */
+/** A conversion's stored columns. */
 function rowOf({ evidence, ...conversion }: Conversion): Omit<StoredConversion, 'evidence'> {
   const market = evidence.kind === 'market' ? evidence : undefined
   return {
@@ -170,7 +171,7 @@ function marketSteps(evidence: MarketEvidence): readonly string[] {
   return [...steps, `${unspent} ${source.asset} buys no unit of the book and stays with the desk`]
 }
 
-/** Amounts of quote assets have the decimals of a base amount and of a price. */
+/** A quote amount has as many decimals as a base amount and a price together. */
 function difference(more: string, less: string): string {
   const scale = 2 * BASE_SCALE
   return formatAmount(unitsOf('an amount', more, scale) - unitsOf('an amount', less, scale), scale)
@@ -180,7 +181,7 @@ const NO_BOUNDS = { peg_bps_max: 0, slippage_bps_max: 0, depth_seconds: 0 }
 
 type Bounds = typeof NO_BOUNDS & MarketEvidence['settings']
 
-/** @param quote the asset that `notional_max` is in */
+/** @param quote the asset in which `notional_max` is given */
 function settingsOf(bounds: Bounds, quote: PricedAsset): PricingSettings {
   const { notional_max: limit } = bounds
   const notional = limit === undefined ? [] : [[quote.symbol, unitsOf('notional_max', limit, quote.decimals)] as const]
@@ -194,14 +195,14 @@ function settingsOf(bounds: Bounds, quote: PricedAsset): PricingSettings {
   }
 }
 
-/** The market of the two assets, in the direction that the evidence has. */
+/** The market for the two assets, in the evidence's direction. */
 function marketOf({ base_asset, price_decimals }: EvidenceMarket, { source, destination }: Assets): PricingMarket {
   const [base, quote] = base_asset === source.symbol ? [source, destination] : [destination, source]
   const priceDecimals = countOf('market.price_decimals', price_decimals)
   return { symbol: base.symbol + quote.symbol, baseAsset: base.symbol, quoteAsset: quote.symbol, priceDecimals }
 }
 
-/** The book as far as the price needs it. Nothing here proves which version it was: the stream does, by its cursor. */
+/** The part of the book the price needs. Nothing here proves which version it was: the stream does, by its cursor. */
 function bookOf(
   { cursor, time, simulated: isSimulated, best_bid, best_ask }: EvidenceBook,
   { priceDecimals }: PricingMarket,

@@ -1,7 +1,7 @@
 /**
- * Conversion at a market price: the levels of one side of the book, less the amounts that recent conversions have taken
- * from them, are used from the best one until the source amount is used up. Exact integer arithmetic; the part that the
- * decimals of the destination asset cannot represent stays with the desk. Pure.
+ * Conversion at a market price. It uses the levels on one side of the book, less the amounts recent conversions have
+ * taken, from the best one until the source amount is used up. Exact integer arithmetic. The part that the destination
+ * asset's decimals cannot represent stays with the desk. Pure.
  */
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
@@ -9,22 +9,19 @@ import { BASE_SCALE, type PricedAsset, type PricingLevel, type PricingMarket, ty
 import { type Impossible, impossible, type Waiting, waits } from './refusal.ts'
 import type { UsableBook } from './usable-book.ts'
 
-/** Fraction digits of a price text. */
+/** Fraction digits in a price text. */
 const PRICE_DIGITS = 18
 
 /** The side whose levels are taken: `bids` when the base asset is sold, `asks` when it is bought. */
 export type BookSide = 'bids' | 'asks'
 
 export interface WalkedLevel extends PricingLevel {
-  /** Base amount that other conversions took of it. */
+  /** The base amount other conversions took from it. */
   readonly takenBefore: bigint
   readonly taken: bigint
 }
 
-/**
- * The levels that were used. Base amounts are in units of 10^-BASE_SCALE, quote amounts in 10^-(BASE_SCALE + price
- * decimals).
- */
+/** The levels used. Base amounts are in units of 10^-BASE_SCALE, quote amounts in 10^-(BASE_SCALE + price decimals). */
 export interface Walk {
   readonly levels: readonly WalkedLevel[]
   readonly base: bigint
@@ -51,9 +48,8 @@ export function sideOf({ market, source }: MarketTerms): BookSide {
 }
 
 /**
- * Walks the levels of one side, the best first: `bids` until `amount` of the base asset is sold, `asks` until `amount`
- * of the quote asset is spent or buys no further unit of the base asset. `takenBefore` is taken off the best levels
- * first.
+ * Walks one side's levels, best first. `bids`: until `amount` of the base asset is sold. `asks`: until `amount` of the
+ * quote asset is spent or buys no further base unit. `takenBefore` is taken off the best levels first.
  */
 function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amount: bigint, takenBefore: bigint): Walk {
   const walked: WalkedLevel[] = []
@@ -81,14 +77,14 @@ function walkedAmount(terms: MarketTerms, amount: MinorUnits): bigint {
   return amount * 10n ** BigInt(scale - terms.source.decimals)
 }
 
-/** The amount that the desk pays for a walk, in minor units of the destination, rounded down. */
+/** The amount the desk pays for a walk, in the destination's minor units, rounded down. */
 function paidAmount(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): MinorUnits {
   const { decimals } = terms.destination
   if (sideOf(terms) === 'asks') return base / 10n ** BigInt(BASE_SCALE - decimals)
   return quote / 10n ** BigInt(BASE_SCALE + terms.market.priceDecimals - decimals)
 }
 
-/** The average price of a walk: destination asset for 1 of the source asset. The walk must not be empty. */
+/** A walk's average price: destination asset for 1 of the source asset. The walk must not be empty. */
 function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): string {
   const scaledBase = base * 10n ** BigInt(terms.market.priceDecimals)
   const [paid, received] = sideOf(terms) === 'bids' ? [quote, scaledBase] : [scaledBase, quote]
@@ -97,7 +93,7 @@ function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quo
 }
 
 /**
- * The price of the whole amount, or why there is none. `takenBefore` is in units of 10^-BASE_SCALE of the base asset.
+ * The price for the whole amount, or why there is none. `takenBefore` is in units of 10^-BASE_SCALE of the base asset.
  */
 export function marketPrice(
   terms: MarketTerms,
@@ -130,7 +126,7 @@ export function marketPrice(
   return { walk, destinationAmount, price: priceText(terms, walk) }
 }
 
-/** Whether the average price of a walk is at most `bpsMax` hundredths of a percent worse than the mid. */
+/** Whether a walk's average price is at most `bpsMax` hundredths of a percent worse than the mid. */
 function isInsideSlippage({ base, quote }: Walk, side: BookSide, doubleMid: bigint, bpsMax: number): boolean {
   const average = 2n * quote * 10_000n
   const mid = base * doubleMid

@@ -1,4 +1,4 @@
-/** Metrics of the desk and of the pegs. */
+/** Metrics for the desk and the pegs. */
 import { Gauge, type MetricsRegistry } from '../../../platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../../platform/store/db.ts'
 import type { PricingContext } from './context.ts'
@@ -46,7 +46,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
   })
 }
 
-/** Empty while the store is unavailable (which other metrics report) or has no tables yet. */
+/** Empty while the store has no tables yet, or is unavailable, which other metrics report. */
 async function positionsOf(db: Db): Promise<readonly DeskPosition[]> {
   if (!db.available) return []
   try {

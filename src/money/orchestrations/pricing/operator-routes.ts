@@ -1,4 +1,4 @@
-/** The operator's calls for prices and the desk. The operator guard runs before them. */
+/** The operator's calls for prices and the desk. The operator guard runs first. */
 import type { FastifyInstance } from 'fastify'
 import { idOf } from '../../../access/clients/operator-calls.ts'
 import { answered } from '../../../platform/http/raw-json.ts'

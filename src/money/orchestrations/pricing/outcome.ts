@@ -1,6 +1,6 @@
 /**
- * Makes the outcome of a request for a price from books, settings and what was taken before: a price, at par inside the peg
- * or by the levels of a market's book, a wait, or impossible. Pure.
+ * Determines a price request's outcome from books, settings and the amounts taken before. The outcome is a price (at
+ * par inside the peg, or from a market's levels), a wait, or impossible. Pure.
  */
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
@@ -23,43 +23,43 @@ export interface PriceRequest {
 export interface Conversion {
   readonly orchestrationId: string
   readonly sourceAsset: string
-  /** The amount that the desk receives: that of the request less `remainder`. */
+  /** The amount the desk receives: the requested amount less `remainder`. */
   readonly sourceAmount: MinorUnits
-  /** The part that the destination's decimals cannot represent; it stays with the profile. 0 in market conversions. */
+  /** The part the destination's decimals cannot represent. It stays with the profile. 0 in market conversions. */
   readonly remainder: MinorUnits
   readonly destinationAsset: string
-  /** The amount that the desk pays. */
+  /** The amount the desk pays. */
   readonly destinationAmount: MinorUnits
   /** Destination asset for 1 of the source asset: decimal text, rounded down to 18 fraction digits. */
   readonly price: string
-  /** `par`, or the symbol of the market. */
+  /** `par`, or the market's symbol. */
   readonly priceSource: string
   readonly evidence: PriceEvidence
 }
 
 export type PriceOutcome = { readonly kind: 'priced'; readonly conversion: Conversion } | Waiting | Impossible
 
-/** How a request is converted; chosen without reading a book. */
+/** How a request is converted, chosen without reading a book. */
 type Plan =
   | { readonly kind: 'par'; readonly source: PricedAsset; readonly destination: PricedAsset }
   | ({ readonly kind: 'market' } & MarketTerms)
   | Impossible
 
-/** What prices are made from; those that are made change it. */
+/** The inputs for a sequence of prices. Each price changes it. */
 export interface PricingState {
   readonly context: PricingContext
-  /** Books by market, or why a book is not usable. Each is read once, so that all prices are from one version. */
+  /** Books by market, or why a book is not usable. Each is read once, so all prices use one version. */
   readonly books: Map<string, UsableBook | string>
-  /** Base amount that recent conversions took, including those of this state, by market and side. */
+  /** The base amount recent conversions took, including this state's conversions, by market and side. */
   readonly taken: Map<string, bigint>
-  /** The amount that the desk may still pay, by asset with a limit. */
+  /** The amount the desk may still pay, by asset with a limit. */
   readonly payable: Map<string, MinorUnits>
 }
 
 /**
- * The outcome of one request without locks, from the books of this context alone.
+ * One request's outcome without locks, from this context's books alone.
  *
- * @param takenBefore what recent conversions took of the side of the book that it uses
+ * @param takenBefore the amount recent conversions took from the side it uses
  */
 export function priceFrom(request: PriceRequest, context: PricingContext, takenBefore: bigint): PriceOutcome {
   const plan = planOf(request, context)

@@ -1,6 +1,6 @@
 /**
- * Conversion at par: 1 of the source asset is 1 of the destination asset, inside the peg. Exact: only the part that the
- * decimals of the destination can represent is converted. Pure.
+ * Conversion at par: 1 of the source asset is 1 of the destination asset, inside the peg. It is exact: only the part
+ * that the destination's decimals can represent is converted. Pure.
  */
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'

@@ -1,11 +1,11 @@
-/** The pairs of assets at par, and the markets by which their pegs are checked. Pure. */
+/** The asset pairs at par, and the markets that check their pegs. Pure. */
 import type { PricingContext, PricingMarket } from './context.ts'
 import { isInsidePeg } from './par.ts'
 import { usableBook } from './usable-book.ts'
 
 type Pairs = Pick<PricingContext, 'assets' | 'parAssets' | 'markets'>
 
-/** The markets of two assets: none, one, or one in each direction. */
+/** The markets between two assets: none, one, or one in each direction. */
 export function marketsOfPair(markets: readonly PricingMarket[], one: string, other: string): readonly PricingMarket[] {
   return markets.filter(
     ({ baseAsset, quoteAsset }) =>
@@ -13,7 +13,7 @@ export function marketsOfPair(markets: readonly PricingMarket[], one: string, ot
   )
 }
 
-/** Pairs at par that are converted without a check of the peg because no market of theirs is configured, as `USD/USDC`. */
+/** Pairs at par that are converted without a peg check because they have no configured market, such as `USD/USDC`. */
 export function pairsWithoutPeg({ assets, parAssets, markets }: Pairs): readonly string[] {
   const symbols = parAssets.filter((symbol) => assets.some((asset) => asset.symbol === symbol))
   return symbols.flatMap((one, index) =>
@@ -24,7 +24,7 @@ export function pairsWithoutPeg({ assets, parAssets, markets }: Pairs): readonly
   )
 }
 
-/** The markets of pairs at par, and whether each is inside the peg now. */
+/** The markets between pairs at par, and whether each is inside the peg now. */
 export function pegStates(context: PricingContext): readonly { readonly market: string; readonly holds: boolean }[] {
   const { markets, parAssets, settings } = context
   return markets

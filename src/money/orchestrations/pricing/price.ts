@@ -1,6 +1,6 @@
 /**
- * Makes the prices of conversions from live books, and stores priced conversions. The caller's transaction holds the locks of
- * markets and desk assets until it ends, so two conversions never use the same part of a book or of a desk limit. It posts
+ * Prices conversions from live books, and stores priced conversions. The caller's transaction holds the locks on
+ * markets and desk assets until it ends, so two conversions never use the same part of a book or a desk limit. It posts
  * nothing.
  */
 import { createHash } from 'node:crypto'
@@ -21,7 +21,7 @@ import {
   planOf,
 } from './outcome.ts'
 
-/** Returns one outcome for each request, in the same order. Requests at one market use its book one after the other. */
+/** Returns one outcome per request, in the same order. Requests in one market use its book one after the other. */
 export async function priceConversions<Tables>(
   transaction: Transaction<Tables>,
   requests: readonly PriceRequest[],
@@ -48,8 +48,8 @@ export async function priceConversions<Tables>(
 }
 
 /**
- * Returns the outcomes of requests that need no lock, in the same order: conversions at par into an asset without a desk
- * limit. Undefined for requests that need `priceConversions`.
+ * Returns the outcomes for requests that need no lock, in the same order: conversions at par into an asset without a
+ * desk limit. Undefined for requests that need `priceConversions`.
  */
 export function priceWithoutLocks(
   requests: readonly PriceRequest[],
@@ -64,8 +64,8 @@ export function priceWithoutLocks(
 }
 
 /**
- * Stores the conversions of these results, where they have one, with the evidence of their prices. Later conversions count
- * the amounts that they took of a book.
+ * Stores these results' conversions, if they have one, with their prices' evidence. Later conversions count the amounts
+ * they took from a book.
  */
 export async function recordConversions<Tables>(
   transaction: Transaction<Tables>,
@@ -90,7 +90,7 @@ export async function recordConversions<Tables>(
   await inserting('conversions', conversions, columns, { created_at }).execute(transaction)
 }
 
-/** Base amounts, in units of 10^-18, that conversions took in the last `depthSeconds`, by market and side. */
+/** Base amounts, in units of 10^-18, taken by conversions in the last `depthSeconds`, by market and side. */
 async function readTaken<Tables>(
   transaction: Transaction<Tables>,
   terms: readonly MarketTerms[],
@@ -107,16 +107,16 @@ async function readTaken<Tables>(
   return new Map(rows.map(({ market, side, taken }) => [`${market}/${side}`, BigInt(taken)]))
 }
 
-// The advisory locks of pricing have a pair of numbers as their key: one of these spaces, and the first four bytes of the
-// SHA-256 of the symbol. Two symbols with equal bytes share a lock, which is correct and only slower.
+// A pricing advisory lock's key is a pair of numbers: one of these spaces, and the first four bytes of the symbol's
+// SHA-256. Two symbols with equal bytes share a lock, which is correct and only slower.
 /** Protects the part of a market's book that conversions have used. */
 const MARKET_SPACE = 1_413_958_987 // 'TGMK'
-/** Protects the amount that the desk may still pay of an asset. */
+/** Protects the amount the desk may still pay in an asset. */
 const DESK_SPACE = 1_413_956_683 // 'TGDK'
 
 /**
- * Locks markets and assets of the desk, by symbol, until the transaction ends: markets before assets, each in ascending
- * order of the hash. The state of either must be read only after this.
+ * Locks markets and desk assets, by symbol, until the transaction ends: markets before assets, each in ascending hash
+ * order. The state of either must be read only after this.
  */
 async function lockPricing<Tables>(
   transaction: Transaction<Tables>,

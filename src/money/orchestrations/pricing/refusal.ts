@@ -1,10 +1,10 @@
-/** The outcomes of a request without a price: it waits for one, or it never has one. Pure. */
+/** A request's outcomes without a price: it waits for one, or it never has one. Pure. */
 
 /** The conversion has no price now and is tried again. */
 export interface Waiting {
   readonly kind: 'waits'
   readonly waitingFor: 'PRICE' | 'PEG' | 'SLIPPAGE' | 'DESK_LIMIT'
-  /** For the operator; contains no secret. */
+  /** For the operator. It contains no secret. */
   readonly detail: string
 }
 

@@ -1,4 +1,4 @@
-/** The schemas of the answers about prices and the desk. */
+/** The answer schemas for prices and the desk. */
 import { Type } from 'typebox'
 import { textChoice } from '../../../platform/http/text-choice.ts'
 

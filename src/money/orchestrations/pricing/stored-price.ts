@@ -1,4 +1,4 @@
-/** Reads the price of a stored conversion, with its evidence and the result of its verification. */
+/** Reads a stored conversion's price, with its evidence and verification result. */
 import { Problem } from '../../../platform/http/problem.ts'
 import { type Kysely, sql } from '../../../platform/store/sql.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
@@ -11,7 +11,7 @@ export interface PriceDocument {
   readonly destination_asset: string
   readonly destination_amount: string
   readonly price?: string
-  /** `par`, or the symbol of the market. */
+  /** `par`, or the market's symbol. */
   readonly price_source?: string
   readonly evidence: unknown
   readonly explanation: Explanation
@@ -25,8 +25,8 @@ interface Row extends StoredConversion {
 }
 
 /**
- * 404 when the orchestration has no conversion.
- * @param customerId 404 for an orchestration of another customer; absent: of any, for the operator
+ * Throws 404 when the orchestration has no conversion.
+ * @param customerId other customers' orchestrations are 404. Absent: any customer's, for the operator.
  */
 export async function readPrice<Tables>(
   tables: Kysely<Tables>,

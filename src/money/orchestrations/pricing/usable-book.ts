@@ -1,12 +1,11 @@
 /**
- * Checks whether prices may be made from a book, and computes its mid. A book that fails any check is not used.
- * Pure.
+ * Checks whether prices may be made from a book, and computes its mid. A book that fails any check is not used. Pure.
  */
 import type { PricingBook, PricingContext, PricingSettings } from './context.ts'
 
 /** A book from which prices may be made: both sides have levels, and they do not cross. */
 export interface UsableBook extends PricingBook {
-  /** Best bid plus best ask: twice the mid, in units of the market's prices. */
+  /** Best bid plus best ask: twice the mid, in the market's price units. */
   readonly doubleMid: bigint
 }
 
@@ -21,7 +20,7 @@ export function usableBook(
   if (book === undefined) return 'there is no book'
   if (!book.isLive) return 'the book is not live'
   if (book.isSimulated && !isSandbox) return 'a source of the book is a simulator or a recording'
-  // A clock that was set back makes the age of an old book small or negative, so a large negative age is also rejected.
+  // When a clock was set back, an old book's age is small or negative, so a large negative age is also rejected.
   if (Math.abs(book.ageMilliseconds) > settings.bookAgeSecondsMax * 1000) {
     return `the book has not changed for more than ${settings.bookAgeSecondsMax} seconds`
   }
