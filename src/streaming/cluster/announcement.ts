@@ -27,7 +27,7 @@ export interface NodeAnnouncement {
   /** How many markets it has, and their definitions' digest. */
   readonly markets: number
   readonly definitions: string
-  /** Version of the customers and clients it knows; absent while it does not reach the store. */
+  /** Version of the customers and clients it knows. Absent while it does not reach the store. */
   readonly directory_version?: number
   /** Present in its last announcement. */
   readonly stopped?: true
@@ -60,7 +60,7 @@ export function decodeAnnouncement(bytes: Buffer): NodeAnnouncement | undefined 
   }
 }
 
-/** The JSON object in `bytes`; undefined when there is none, or it is longer than `bytesMax`. */
+/** The JSON object in `bytes`. Undefined when there is none, or it is longer than `bytesMax`. */
 export function parseDocument(bytes: Buffer, bytesMax: number): JsonObject | undefined {
   const value = bytes.length > bytesMax ? undefined : parseJson(bytes.toString())
   return isObject(value) ? value : undefined

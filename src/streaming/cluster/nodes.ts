@@ -35,7 +35,7 @@ export interface NodesOptions {
   readonly self: Pick<NodeAnnouncement, 'id' | 'name' | 'roles' | 'version' | 'started_at'>
   /** This node's current market definitions. */
   readonly definitions: () => Pick<NodeAnnouncement, 'markets' | 'definitions'>
-  /** The version of this node's customers and clients; undefined while it does not reach the store. */
+  /** The version of this node's customers and clients. Undefined while it does not reach the store. */
   readonly directoryVersion: () => number | undefined
   readonly isReady: () => boolean
   readonly clock: Clock

@@ -32,7 +32,7 @@ interface QuestionsOptions {
   readonly transport: NodeTransport | undefined
   readonly clock: Clock
   readonly log: Log
-  /** The problem to answer with for an error; undefined for an internal one. */
+  /** The problem to answer with for an error. Undefined for an internal one. */
   readonly translate: (error: unknown) => Problem | undefined
 }
 

@@ -64,7 +64,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
     this.#catchUp.subscribe(market, 'market_data')
   }
 
-  /** Why a message was wrong; undefined while none was. */
+  /** Why a message was wrong. Undefined while none was. */
   get problem(): string | undefined {
     return this.#problem
   }

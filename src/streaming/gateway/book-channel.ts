@@ -44,7 +44,7 @@ export interface BookChannelOptions {
    * sequencer.
    */
   readonly requestCommit: () => boolean
-  /** Signs receipts for the extended protocol's heartbeats; undefined: there are none. */
+  /** Signs receipts for the extended protocol's heartbeats. Undefined: there are none. */
   readonly receipts: ReceiptSigner | undefined
 }
 
@@ -175,7 +175,7 @@ export class BookChannel implements MarketChannel {
     return { frames: conflated.message[0] as Buffer, messageCount: 1 }
   }
 
-  /** A current subscription's book status in this heartbeat; undefined while its digest is not known. */
+  /** A current subscription's book status in this heartbeat. Undefined while its digest is not known. */
   statusText(
     subscription: MarketSubscription,
     state: ChannelState,

@@ -94,7 +94,7 @@ export class CatchUp {
     return this.#active.map(({ market, subscription }) => market.observe(subscription))
   }
 
-  /** Notes that a subscription is lagging. */
+  /** Marks a subscription as lagging. */
   owe(subscription: MarketSubscription): void {
     subscription.generation = 0
     this.#unvisited = this.#active.length

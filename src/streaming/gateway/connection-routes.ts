@@ -174,7 +174,7 @@ function filterOf({ client_id, customer_id }: Readonly<Record<string, unknown>>)
   }
 }
 
-/** Another node's answer; undefined when it is invalid. */
+/** Another node's answer. Undefined when it is invalid. */
 function readPart(value: unknown, node: string): ConnectionPart | undefined {
   const { records, end, total } = membersOf(value)
   if (!Array.isArray(records) || !Number.isSafeInteger(total)) return undefined

@@ -149,7 +149,7 @@ export class GatewayProcesses {
     if (connection !== undefined) this.#close([connection], cause)
   }
 
-  /** Connections' documents; absent when a connection has ended or its process does not answer in time. */
+  /** Connections' documents. Absent when a connection has ended or its process does not answer in time. */
   async describe(ids: readonly string[]): Promise<ReadonlyMap<string, SessionDocument>> {
     const answers = await Promise.all(
       [...this.#byProcess(ids)].map(([process, asked]) =>
@@ -160,7 +160,7 @@ export class GatewayProcesses {
     return new Map(documents.map((document) => [document.id, document]))
   }
 
-  /** One connection with its markets; undefined when it has ended or its process does not answer in time. */
+  /** One connection with its markets. Undefined when it has ended or its process does not answer in time. */
   async inspect(id: string): Promise<SessionDetails | undefined> {
     const process = this.#processOf.get(id)
     if (process === undefined) return undefined

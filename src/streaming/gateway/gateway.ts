@@ -47,7 +47,7 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Handles an upgrade request. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HandshakePeer): void
-  /** Runs the checks from the token on for a request without upgrade; undefined when all pass. */
+  /** Runs the checks from the token on for a request without upgrade. Undefined when all pass. */
   check(request: IncomingMessage): Promise<Problem | undefined>
   /** Refuses new connections and closes the open ones, spread over `seconds`. Resolves when none is left. */
   drain(seconds: number): Promise<void>

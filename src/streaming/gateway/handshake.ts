@@ -67,7 +67,7 @@ export function refuseAdmission(token: AccessToken, context: HandshakeContext): 
   return refuseAccess(token, context) ?? refuseCapacity(token, context)
 }
 
-/** The subprotocol to select from the client's offer; false when none is known (the base protocol is then used). */
+/** The subprotocol to select from the client's offer. False when none is known (the base protocol is then used). */
 export function selectSubprotocol(offered: ReadonlySet<string>): string | false {
   for (const name of offered) if (isSubprotocol(name)) return name
   return false

@@ -46,7 +46,7 @@ export interface HubSettings extends SessionLimits {
 
 /** A session, or a self-audit subscriber. The hub calls it at the end of a tick to catch up. */
 export interface LaggingParty {
-  /** Sends owed messages until `untilMilliseconds` on the monotonic clock; true when more is left. */
+  /** Sends owed messages until `untilMilliseconds` on the monotonic clock. True when more is left. */
   catchUp(untilMilliseconds: number): boolean
 }
 
@@ -57,7 +57,7 @@ export interface HubOptions {
   readonly log: Log
   readonly metrics: GatewayMetrics
   readonly settings: HubSettings
-  /** Signs receipts for the extended protocol's heartbeats; absent: there are none. */
+  /** Signs receipts for the extended protocol's heartbeats. Absent: there are none. */
   readonly receipts?: ReceiptSigner | undefined
   /** Returns a number in [0, 1), to spread the closes in a drain. */
   readonly random: () => number

@@ -33,7 +33,7 @@ export interface MarketStreamOptions {
   /** Called when a throttled subscription is added. */
   readonly onThrottled: () => void
   readonly requestCommit: () => boolean
-  /** Signs receipts for the extended protocol's heartbeats; absent: there are none. */
+  /** Signs receipts for the extended protocol's heartbeats. Absent: there are none. */
   readonly receipts?: ReceiptSigner | undefined
   /** Seconds without a live source after which subscribers are closed; 0 = never. */
   readonly closeStaleSeconds: number
@@ -51,7 +51,7 @@ export interface SentMarket {
   readonly market: string
   /** Whether catch-up owes it something. */
   readonly isLagging: boolean
-  /** The last book sent; undefined before the first one, and without market_data. */
+  /** The last book sent. Undefined before the first one, and without market_data. */
   readonly version: number | undefined
   readonly currentVersion: number
   readonly digest: SentDigest | undefined
@@ -258,7 +258,7 @@ export class MarketStream {
     if (!this.#book.isWorking) this.#wakeWaiting()
   }
 
-  /** A subscribed book's status in this extended-protocol heartbeat; undefined while its digest is not known. */
+  /** A subscribed book's status in this extended-protocol heartbeat. Undefined while its digest is not known. */
   bookStatus(subscription: MarketSubscription, nowMilliseconds: number): string | undefined {
     const isCurrent = subscription.generation === subscription.outbox.generation
     if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined

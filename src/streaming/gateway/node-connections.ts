@@ -44,7 +44,7 @@ export interface ConnectionPart extends PagePart<PlacedConnection> {
 export interface NodeConnections {
   /** @param bytesMax approximate limit for the documents' JSON texts in bytes; one is always included */
   list(request: ConnectionRequest, bytesMax?: number): Promise<ConnectionPart>
-  /** A connection with its positions; undefined when none has this id. */
+  /** A connection with its positions. Undefined when none has this id. */
   get(id: string): Promise<ConnectionDetails | undefined>
   /**
    * Closes a connection and returns its document; undefined when none has this id.
@@ -77,7 +77,7 @@ interface Connection extends Placed {
 
 interface Connections<Kind extends Connection> {
   readonly all: Iterable<Kind>
-  /** In the same order; undefined for a gateway process's closed connections. */
+  /** In the same order. Undefined for a gateway process's closed connections. */
   documents(connections: readonly Kind[]): Promise<(ConnectionDocument | undefined)[]>
   /** Undefined when it has ended, or its process does not answer in time. */
   details(connection: Kind): Promise<ConnectionDetails | undefined>

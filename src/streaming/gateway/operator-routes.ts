@@ -27,7 +27,7 @@ export interface StreamOperatorRoutesOptions {
   readonly cluster: ConnectionNodes & { readonly nodes: { readonly name: string } }
   /** Where gateway processes serve the connections. */
   readonly processes?: GatewayProcesses | undefined
-  /** This node's recordings; undefined when it records nothing. */
+  /** This node's recordings. Undefined when it records nothing. */
   readonly pastBooks?: PastBookReader | undefined
   readonly prices: Pick<PriceHistory, 'intervalSeconds' | 'pricesOf'>
   /** A market's sources. */
@@ -136,7 +136,7 @@ interface MarketDocument {
   readonly source_states: readonly SourceDocument[]
   /** Published levels per side; 0 = all. */
   readonly depth: number
-  /** The last commit's version since the process started; 0 before the first. */
+  /** The last commit's version since the process started. 0 before the first. */
   readonly version: number
   readonly committed_at?: string
   readonly bid_levels: number

@@ -37,7 +37,7 @@ export class Transport {
     return this.#webSocket.readyState === this.#webSocket.OPEN
   }
 
-  /** The selected subprotocol; empty when none was. */
+  /** The selected subprotocol. Empty when none was. */
   get subprotocol(): string {
     return this.#webSocket.protocol
   }

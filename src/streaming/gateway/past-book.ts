@@ -65,7 +65,7 @@ async function readBook(
   }
 }
 
-/** A checked time's nanoseconds inside the millisecond; undefined where it has no finer digits. */
+/** A checked time's nanoseconds inside the millisecond. Undefined where it has no finer digits. */
 function nanosecondsOf(text: string): number | undefined {
   const fraction = /\.([0-9]{1,9})/.exec(text)?.[1] ?? ''
   return fraction.length <= 3 ? undefined : Number(fraction.slice(3).padEnd(6, '0'))

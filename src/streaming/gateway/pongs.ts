@@ -29,7 +29,7 @@ export class Pongs {
     return this.#missed < MISSED_MAX
   }
 
-  /** When the last pong arrived, by the monotonic clock; undefined before the first. */
+  /** When the last pong arrived, by the monotonic clock. Undefined before the first. */
   get lastMilliseconds(): number | undefined {
     return this.#lastMilliseconds
   }

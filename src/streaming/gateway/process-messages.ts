@@ -12,7 +12,7 @@ export interface GatewayProcessSettings {
   readonly hub: HubSettings
   readonly inboundBytesMax: number
   readonly executionsKept: number
-  /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+  /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly logLevel: LogLevel
   /** The setting `process.hang_seconds`. */

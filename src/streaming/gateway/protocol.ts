@@ -141,7 +141,7 @@ function entryEchoes(request: string): string[] {
   })
 }
 
-/** Why a symbol is rejected; undefined when it names a market. */
+/** Why a symbol is rejected. Undefined when it names a market. */
 type CheckMarket = (symbol: string) => EntryProblem | undefined
 
 /** For one request. Only the first unknown market is answered with the list, which would otherwise multiply the reply. */
@@ -264,7 +264,7 @@ export function internalErrorReply(): string {
 export interface EntryOutcome {
   readonly echo: string
   readonly problem: EntryProblem | undefined
-  /** Whether the channel continues from the cursor in `resume`; undefined when the reply does not say. */
+  /** Whether the channel continues from the cursor in `resume`. Undefined when the reply does not say. */
   readonly resumed?: boolean | undefined
 }
 

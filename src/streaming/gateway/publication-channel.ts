@@ -153,7 +153,7 @@ export class PublicationChannel implements MarketChannel {
     return this.#update(progress)
   }
 
-  /** All changes since the last message; none when nothing changed. */
+  /** All changes since the last message. None when nothing changed. */
   #update(progress: Progress): Message | 'done' | 'waiting' {
     const { version, instrument, executions, publication } = this.#replica
     const cached = this.#cached

@@ -69,7 +69,7 @@ export class SessionServer {
   }
 
   /**
-   * Opens the session; undefined when the handshake failed. `onTaken` is called when socket errors are handled here.
+   * Opens the session. Undefined when the handshake failed. `onTaken` is called when socket errors are handled here.
    */
   open(
     { id, token, clientAddress, request, socket, head }: AcceptedConnection,
@@ -104,7 +104,7 @@ function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    // The session writes a pong only when its outbox is not blocked, so that pings cannot pile up replies.
+    // The session writes a pong only when its outbox is not blocked, so pings cannot pile up replies.
     autoPong: false,
     maxPayload: inboundBytesMax,
     maxFragments: FRAGMENTS_MAX,

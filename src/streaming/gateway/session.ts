@@ -119,7 +119,7 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#transport.queuedBytes
   }
 
-  /** False when the peer does not read its data; true before its second ping is due. */
+  /** False when the peer does not read its data. True before its second ping is due. */
   get isPeerReading(): boolean {
     return this.#pongs.isPeerReading
   }
@@ -218,7 +218,7 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#canAnswer && this.#rateTimer === undefined
   }
 
-  /** Sends owed messages to lagging subscriptions; true when more is left for the next tick. */
+  /** Sends owed messages to lagging subscriptions. True when more is left for the next tick. */
   catchUp(untilMilliseconds: number): boolean {
     if (this.#state !== 'open') return false
     try {

@@ -19,7 +19,7 @@ export interface Subscriber {
   owe(subscription: MarketSubscription): void
 }
 
-/** Parameters in an extended-protocol subscribe request; undefined = absent. */
+/** Parameters in an extended-protocol subscribe request. Undefined = absent. */
 export interface ChannelParams {
   readonly depth?: number | undefined
   readonly intervalMilliseconds?: number | undefined
@@ -67,7 +67,7 @@ export interface MarketSubscription {
    * entries in `states` are then not kept: `MarketStream.settle` sets them.
    */
   isAligned: boolean
-  /** By the channel's place in its market; undefined where it was never subscribed. */
+  /** By the channel's place in its market. Undefined where it was never subscribed. */
   readonly states: (ChannelState | undefined)[]
   /** The market_data view; the published one until another depth is subscribed. */
   view: ViewFeed
@@ -84,7 +84,7 @@ export interface MarketSubscription {
 /** A message's frames in the current tick. */
 export interface TickFrame {
   readonly bit: number
-  /** Only this view's subscribers get it; undefined = all. */
+  /** Only this view's subscribers get it. Undefined = all. */
   readonly view: ViewFeed | undefined
   readonly frames: EncodedFrame
 }

@@ -129,7 +129,7 @@ export class SupervisedProcess {
   }
 
   send(message: ToGatewayProcess): void {
-    // The 'exit' event reports a process that is gone.
+    // The 'exit' event reports an ended process.
     if (this.#process?.connected === true) this.#process.send(message, () => undefined)
   }
 
@@ -200,7 +200,7 @@ export class SupervisedProcess {
 
   #createLink(pipe: Duplex): PipeLink {
     const { log, exporter, onCommitRequest } = this.#options
-    // The 'exit' event reports that the process has ended.
+    // The 'exit' event reports the process's end.
     pipe.on('error', (error) => log.debug({ err: error }, 'the pipe of a gateway process broke'))
     const link = new PipeLink(pipe, (name, bytes) => {
       if (name === 'stateRequest') {

@@ -26,7 +26,7 @@ export interface AccessContext {
   readonly verifier: TokenVerifier
   /** Connected publishers by client, including POST /publish. */
   readonly publishers: Pick<SharedPool, 'refusal' | 'shareMax'>
-  /** Why nothing is accepted now; undefined otherwise. */
+  /** Why nothing is accepted now. Undefined otherwise. */
   closedReason(): string | undefined
 }
 

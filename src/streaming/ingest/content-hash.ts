@@ -27,7 +27,7 @@ class Hash {
     this.code(-1)
   }
 
-  /** A decimal's digits without zeros that do not change its value. */
+  /** A decimal's digits without zeros that leave its value unchanged. */
   decimal(text: string): void {
     let end = text.length
     if (text.includes('.')) {

@@ -58,7 +58,7 @@ export class IngestMarket {
   /** Publishers with an unanswered SNAPSHOT request. */
   readonly #asked = new Set<Publisher>()
   readonly #holding = new Set<Publisher>()
-  /** Waits for the first publisher, or for the line that holds a message. */
+  /** Waits for the first publisher, or for the line holding a message. */
   #timer: Timer | undefined
   /** Why the market was found to be wrong while its listener ran. */
   #rebuildReason: string | undefined
@@ -106,7 +106,7 @@ export class IngestMarket {
     return this.#lines.lines.map(({ token, description }) => `published by ${token.clientId} (${description})`)
   }
 
-  /** The last accepted message, also from another process before; undefined when a SNAPSHOT is needed first. */
+  /** The last accepted message, also from another process before. Undefined when a SNAPSHOT is needed first. */
   get accepted(): PublicationPosition | undefined {
     return this.#reader.canContinue ? this.#reader.position : undefined
   }
@@ -271,7 +271,7 @@ export class IngestMarket {
     this.#options.log.warn(fields, 'a message of a publisher was refused')
   }
 
-  /** After every change: releases the lines that hold no message any more, and sets the others' timer. */
+  /** After every change: releases the lines that hold no message any more, and sets the other lines' timer. */
   #notice(): void {
     if (this.#isStopped) return
     const { clock, metrics } = this.#options

@@ -79,7 +79,7 @@ export class IngestMarkets {
     return message
   }
 
-  /** @param mayPublish symbols for the markets that the publisher may publish */
+  /** @param mayPublish symbols for the markets the publisher may publish */
   deliver(publisher: Publisher, message: PublishedMessage, mayPublish: ReadonlySet<string>): Delivery {
     if (message.type === 'heartbeat') {
       for (const book of message.books) {

@@ -32,7 +32,7 @@ import { type PostAnswer, PostPublisher } from './post-publisher.ts'
 import { type ConnectionHost, PublisherConnection } from './publisher-connection.ts'
 import { TickBudget } from './tick-budget.ts'
 
-/** Each is a setting with the same name. Those that a reload changes are functions. */
+/** Each is a setting with the same name. Functions return the settings that a reload changes. */
 export interface IngestSettings {
   readonly connectionsMax: () => number
   readonly lineWaitMilliseconds: () => number
@@ -55,7 +55,7 @@ const PUBLISH_BODY_BYTES_MAX = 67_108_864
 
 /** Frames in one message. Known clients send one. */
 const FRAGMENTS_MAX = 64
-/** Socket reads that one message may take: 1,024, or more for large messages with at least 64 bytes in each read. */
+/** Socket reads for one message: 1,024, or more for large messages with at least 64 bytes in each read. */
 const READS_MAX = 1_024
 const READ_BYTES_MEAN = 64
 const CLOSE_MILLISECONDS = 1_000
@@ -326,7 +326,7 @@ function createWebSocketServer(messageBytesMax: number): WebSocketServer {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    // A pong is written only when nothing else waits, so that pings cannot pile up replies.
+    // A pong is written only when nothing else waits, so pings cannot pile up replies.
     autoPong: false,
     maxPayload: messageBytesMax,
     maxFragments: FRAGMENTS_MAX,

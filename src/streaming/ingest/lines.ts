@@ -55,7 +55,7 @@ interface LineState<Line> {
 
 /** Counted since the market's start. */
 export interface LineCounts {
-  /** Messages that a line did not bring, although it brought later ones. */
+  /** Messages missing on a line that brought later ones. */
   gaps: number
   duplicates: number
   conflicts: number
@@ -115,7 +115,7 @@ export class Lines<Line> {
     this.#head = { epoch, seq }
   }
 
-  /** When `expire` has to be called; undefined while no line waits. */
+  /** When `expire` has to be called. Undefined while no line waits. */
   get dueMilliseconds(): number | undefined {
     let due: number | undefined
     for (const { held } of this.#states.values()) {
@@ -144,8 +144,8 @@ export class Lines<Line> {
   }
 
   /**
-   * A line reports, without a message, that `seq` is its last one. It joins the market. It resumes the market, if this
-   * is also the last message passed on.
+   * Takes a line's report, without a message, about its last `seq`. The line joins the market. It resumes the market if
+   * this is also the last message passed on.
    */
   confirm(line: Line, epoch: string, seq: number): readonly LineStep<Line>[] {
     const head = this.#head
@@ -240,14 +240,15 @@ export class Lines<Line> {
     if (message.seq > seq) return this.#passOrHold(state, message, nowMilliseconds, steps)
     if (!needsSnapshot && !this.#isDown) {
       if (this.#snapshot?.seq === seq) return this.#compareSnapshot(message, steps)
-      // A line that joins is compared by its next messages and its heartbeats' digests.
+      // A joining line is compared by its next messages and its heartbeats' digests.
       if (before !== seq && this.#hasTrusted(state)) return 'duplicate'
     }
     return this.#pass(state, message, steps)
   }
 
   /**
-   * A message up to the head: compared with the copy already passed on, and passed on again to a book that catches up.
+   * Takes a message up to the head. It is compared with the copy already passed on, and passed on again to a book
+   * catching up.
    */
   #repeat(
     state: LineState<Line>,
@@ -353,7 +354,7 @@ export class Lines<Line> {
     }
   }
 
-  /** Among the lines that hold a message, the one with the lowest number. */
+  /** Among the lines holding a message, the one with the lowest number. */
   #firstHolding(): LineState<Line> | undefined {
     let first: LineState<Line> | undefined
     for (const state of this.#states.values()) {

@@ -28,7 +28,7 @@ interface LineProblem {
 export interface PostAnswer {
   readonly accepted: readonly { readonly market: string; readonly epoch?: string; readonly seq?: number }[]
   readonly problems: readonly LineProblem[]
-  /** Problems beyond the listed ones; absent: none. */
+  /** Problems beyond the listed ones. Absent: none. */
   readonly omitted_problems?: number
 }
 
@@ -46,7 +46,7 @@ export interface PostHost {
 interface PostState {
   line: number
   readonly markets: Set<string>
-  /** Markets with accepted lines: those that the client may publish, without those that failed. */
+  /** Markets with accepted lines: those the client may publish, without the failed ones. */
   mayPublish: ReadonlySet<string>
   /** Markets with a problem: their further lines are ignored. */
   readonly failed: Set<string>

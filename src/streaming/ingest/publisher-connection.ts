@@ -23,7 +23,7 @@ import type { TickBudget } from './tick-budget.ts'
 export const SILENCE_MILLISECONDS = 15_000
 /** Time for the close handshake before the socket is cut. */
 const CLOSE_MILLISECONDS = 1_000
-/** Unsent bytes, far more than a publisher that reads ever has. */
+/** Unsent bytes, far more than a reading publisher ever has. */
 const UNSENT_BYTES_MAX = 1_048_576
 
 export interface ConnectionHost {
@@ -57,7 +57,7 @@ export class PublisherConnection implements Publisher {
   readonly #controlFrames = new ControlFrames()
   /** Frames given to the socket and not written yet. */
   #unwrittenFrames = 0
-  /** The unanswered ping's data. A pong is never queued behind bytes that the peer has not read. */
+  /** The unanswered ping's data. A pong is never queued behind bytes the peer has not read. */
   #owedPong: Buffer | undefined
   /** By symbol, the last accepted position sent, as text. */
   readonly #acceptedSent = new Map<string, string>()
@@ -136,7 +136,7 @@ export class PublisherConnection implements Publisher {
     this.#setReading()
   }
 
-  /** Sends the accepted positions that changed since the last call, and ends a silent connection. */
+  /** Sends the accepted positions changed since the last call, and ends a silent connection. */
   checkEachSecond(): void {
     if (this.#state !== 'open') return
     const silentMilliseconds = this.#host.clock.monotonicMilliseconds() - this.#arrivedMilliseconds
@@ -154,7 +154,7 @@ export class PublisherConnection implements Publisher {
     if (changed.length > 0) this.#sendAccepted(changed)
   }
 
-  /** Replaces the markets that it may publish. */
+  /** Replaces the markets it may publish. */
   permit(mayPublish: ReadonlySet<string>): void {
     if (mayPublish === this.#mayPublish || this.#state !== 'open') return
     const removed = [...this.#mayPublish].filter((market) => !mayPublish.has(market))
@@ -243,7 +243,7 @@ export class PublisherConnection implements Publisher {
     }
   }
 
-  /** Takes one waiting message, or reads a part of one; true when there is more to do now. */
+  /** Takes one waiting message, or reads a part of one. True when there is more to do now. */
   #takeNext(): boolean {
     if (this.#state !== 'open' || this.#isHeld) return false
     if (this.#parts === undefined) this.#takeWaiting()

@@ -1,6 +1,6 @@
 /**
- * A publisher as a market sees it: one WebSocket connection, or one client's POSTs. A publisher is one line in each
- * market that it publishes.
+ * A publisher as a market sees it: one WebSocket connection, or one client's POSTs. It is one line in each of its
+ * markets.
  */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
 

@@ -14,7 +14,7 @@ export type Step = () => boolean
 export class TickBudget {
   readonly #clock: Clock
   readonly #queue = new Set<Step>()
-  /** When this tick's work began; undefined before it. */
+  /** When this tick's work began. Undefined before it. */
   #startMilliseconds: number | undefined
 
   constructor(clock: Clock) {

@@ -85,9 +85,9 @@ export class Follower {
   #isWithdrawn = false
   /** Whether the market's sequencer is in this process. */
   #isLeading = false
-  /** The shown book's epoch; empty while no book is shown. */
+  /** The shown book's epoch. Empty while no book is shown. */
   #bookEpoch = ''
-  /** When the market became stale; undefined while it is live. */
+  /** When the market became stale. Undefined while it is live. */
   #staleMilliseconds: number | undefined
   #hasContact = false
   #contactMilliseconds: number
@@ -99,7 +99,7 @@ export class Follower {
     const { bus, market } = options
     this.#position.milliseconds = options.lastMilliseconds
     this.#contactMilliseconds = options.clock.monotonicMilliseconds()
-    // If the market already runs, this does not wait for its next heartbeat.
+    // Requests a running market now, without waiting for its next heartbeat.
     this.#beginRepair([])
     this.#endSubscription = bus.subscribe(market, (message) => this.#note(message))
     this.#endService = this.#serve()

@@ -106,7 +106,7 @@ export class NatsLink {
     })
   }
 
-  /** Why there is no server connection; undefined while there is one. */
+  /** Why there is no server connection. Undefined while there is one. */
   get problem(): string | undefined {
     return this.#connection.problem
   }

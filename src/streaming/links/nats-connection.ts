@@ -132,7 +132,7 @@ export class NatsConnection {
     void this.#run()
   }
 
-  /** Why there is no connection; undefined while there is one. It names the server and contains no secret. */
+  /** Why there is no connection. Undefined while there is one. It names the server and contains no secret. */
   get problem(): string | undefined {
     return this.#problem
   }

@@ -63,21 +63,21 @@ export interface AggregateInput {
 export interface SourcePresence {
   /** The source's shown levels. Several sources' levels at one price are one level in the book. */
   readonly levels: number
-  /** When its last book message was passed to `offer`; 0 before the first. */
+  /** When its last book message was passed to `offer`. 0 before the first. */
   readonly heardMilliseconds: number
 }
 
 /** For `usual`: the smallest maximum age, and the number of usual gaps that are no fault. */
 const USUAL_AGE_MILLISECONDS_MIN = 15_000
 const USUAL_GAPS = 3
-/** The usual gap is averaged over this many gaps, so one long gap moves it by this part. */
+/** The usual gap is a running average: each gap moves it by the difference divided by this number. */
 const AVERAGED_GAPS = 8
 
 interface AggregatedSource {
   readonly name: string
   readonly venue: string
   readonly maxAgeMilliseconds: number | 'usual'
-  /** The average gap between its book messages, in whole milliseconds; 0 before the second message. */
+  /** The average gap between its book messages, in whole milliseconds. 0 before the second message. */
   usualGapMilliseconds: number
   /** Its index in the configuration. */
   readonly place: number
@@ -105,7 +105,7 @@ export class Aggregate {
   readonly #policy: AggregationPolicy
   /** The shown sources (live and not excluded), highest precedence first. */
   #ranked: readonly AggregatedSource[] = []
-  /** The shown book; empty while no source is live. */
+  /** The shown book. Empty while no source is live. */
   readonly #shown = new Book()
   /** Each venue's share in each shown level. */
   readonly #shares = new LevelShares()

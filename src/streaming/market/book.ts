@@ -47,7 +47,7 @@ export class Book {
     return applied
   }
 
-  /** A side's best level; undefined for an empty side. */
+  /** A side's best level. Undefined for an empty side. */
   best(side: Side): LevelChange | undefined {
     const levels = this.side(side)
     return levels.size === 0 ? undefined : { side, price: levels.priceAt(0), amount: levels.amountAt(0) }

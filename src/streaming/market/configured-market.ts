@@ -23,14 +23,14 @@ export interface MarketSource {
    * for `ingest`.
    */
   readonly symbol: string
-  /** Its own maximum age in an aggregated book, in milliseconds; absent = its market's. */
+  /** Its own maximum age in an aggregated book, in milliseconds. Absent = its market's. */
   readonly maxAgeMilliseconds?: number
 }
 
 /** How several sources make one book. */
 export interface Aggregation {
   readonly policy: AggregationPolicy
-  /** For sources without their own maximum age, in milliseconds; absent = 15 s, or three of the source's usual gaps. */
+  /** For sources without their own maximum age, in milliseconds. Absent = 15 s, or three of the source's usual gaps. */
   readonly maxAgeMilliseconds?: number
 }
 

@@ -67,7 +67,7 @@ interface Seeding {
 export class ViewDigest {
   readonly #view: View
   readonly #market: MarketDefinition
-  /** The sum over the view's levels at `#version`; undefined until it is computed. */
+  /** The sum over the view's levels at `#version`. Undefined until it is computed. */
   #sum: LevelSum | undefined
   #version = 0
   #seeding: Seeding | undefined

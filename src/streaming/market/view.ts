@@ -132,7 +132,7 @@ export class View {
     return this.#journal.commitsSince(version)
   }
 
-  /** How many levels a side has in the current view. */
+  /** The number of levels on a side in the current view. */
   levelCount(side: Side): number {
     const size = this.#book.side(side).size
     return this.depth === 0 ? size : Math.min(this.depth, size)

@@ -1,6 +1,6 @@
 /**
- * Reads venue books for `check-config` and reports notices about them, above all levels that the configured markets
- * cannot hold. It reads only the books for markets with many price decimals, because only those cannot hold the venues'
+ * Reads venue books for `check-config` and reports notices about them, above all levels the configured markets cannot
+ * hold. It reads only the books for markets with many price decimals, because only those cannot hold the venues'
  * highest prices. It uses its own connections, appears in no metrics, and leaves nothing open after a few seconds.
  */
 import type { Clock } from '../../platform/base/clock.ts'
@@ -26,7 +26,7 @@ interface CheckedConfig extends FeedSettings {
   readonly markets: readonly ConfiguredMarket[]
 }
 
-/** The books' notices, as warnings: a book that ends before a level that the market cannot hold, for example. */
+/** The books' notices, as warnings: a book that ends before a level its market cannot hold, for example. */
 export async function checkBooks(config: CheckedConfig, clock: Clock): Promise<readonly string[]> {
   const warnings = await Promise.all([...config.feeds.keys()].map((name) => readBooks(name, config, clock)))
   return warnings.flat()

@@ -1,7 +1,7 @@
 /**
- * Stores each market's last commit time, so that commit times rise across a restart even when the wall clock was set
- * back meanwhile. It writes the times once a second, and the last ones when the service stops. A start adds a margin
- * for times left unwritten by a crash. While the store is unavailable only this protection is missing.
+ * Stores each market's last commit time, so commit times rise across a restart even when the wall clock was set back
+ * meanwhile. It writes the times once a second, and the last ones when the service stops. A start adds a margin for
+ * times left unwritten by a crash. While the store is unavailable only this protection is missing.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -20,11 +20,11 @@ export interface CommitTimesOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** This process's markets with their last commit time; 0 before the first. */
+  /** This process's markets with their last commit time. 0 before the first. */
   readonly latest: () => Iterable<readonly [market: string, milliseconds: number]>
 }
 
-/** The time, in milliseconds since the epoch, that a market's every commit has to exceed. */
+/** Every commit in a market has to be later than this time, in milliseconds since the epoch. */
 export async function readCommitFloors(db: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await db.tables<CommitTimesTables>().selectFrom('commit_times').selectAll().execute()
   return new Map(rows.map(({ market, milliseconds }) => [market, Number(milliseconds) + UNWRITTEN_MILLISECONDS_MAX]))

@@ -28,7 +28,7 @@ export interface LedMarkets {
 
 export interface FeedLeadershipOptions {
   readonly leases: FeedLeases
-  /** The groups that this process may lead; empty = all. */
+  /** The groups this process may lead. Empty = all. */
   readonly groups: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export class FeedLeadership implements Lead {
   /** By symbol. */
   #groups: ReadonlyMap<string, string> = new Map()
   readonly #leases = new Map<string, FeedLease>()
-  /** The epochs for the groups that this process leads. */
+  /** The epochs for the groups this process leads. */
   readonly #led = new Map<string, number>()
   /** Symbols for the markets sent by this process. */
   readonly #sent = new Set<string>()
@@ -104,7 +104,7 @@ export class FeedLeadership implements Lead {
     return this.#leases.get(feedGroup)?.mayPublish() ?? false
   }
 
-  /** Notes an epoch that another process sent for a market. */
+  /** Notes a market's epoch sent by another process. */
   heard(symbol: string, epoch: string): void {
     const leaseEpoch = leaseEpochIn(epoch)
     if (leaseEpoch !== undefined) this.#leases.get(this.#groups.get(symbol) ?? '')?.heard(leaseEpoch)

@@ -17,24 +17,24 @@ export const EPOCH_MAX = 0xffff_ffff
 /** A group's lease as stored. */
 export interface LeaseRecord {
   readonly epoch: number
-  /** The holding process's name; undefined: it is released. */
+  /** The holding process's name. Undefined: it is released. */
   readonly holderName: string | undefined
   /** Until it expires; 0 or less: it has expired, or is released. */
   readonly leftMilliseconds: number
 }
 
-/** Lease operations; `feed-lease` needs no more from a store. */
+/** Lease operations. `feed-lease` needs no more from a store. */
 export interface LeaseRecords {
   /** No other process can hold it: it is not renewed, and does not expire. */
   readonly isExclusive: boolean
-  /** The current lease; undefined: the group never had one. */
+  /** The current lease. Undefined: the group never had one. */
   read(): Promise<LeaseRecord | undefined>
   /**
    * Takes the lease if it is free or has expired. Its epoch is larger than the previous one and than `heardEpoch`, so
-   * that epochs grow even when the store has lost its last commits. Undefined: another process holds it.
+   * epochs grow even when the store has lost its last commits. Undefined: another process holds it.
    */
   take(heardEpoch: number): Promise<number | undefined>
-  /** Extends the lease; false: this process does not hold it with this epoch any more. */
+  /** Extends the lease. False: this process does not hold it with this epoch any more. */
   renew(epoch: number): Promise<boolean>
   /** Frees the lease if this process holds it with this epoch, and notifies the standbys. */
   release(epoch: number): Promise<void>

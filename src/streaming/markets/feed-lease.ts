@@ -25,7 +25,7 @@ import type { Log } from '../../platform/base/log.ts'
 import { EPOCH_MAX, type LeaseRecord, type LeaseRecords } from './feed-lease-table.ts'
 
 export interface LeaseTiming {
-  /** How long a lease lasts without renewal; also the longest that a leader may not run without having to ask. */
+  /** How long a lease lasts without renewal. Also the longest time a leader may be suspended without having to ask. */
   readonly leaseMilliseconds: number
   /** Time between two renewals' starts. */
   readonly renewMilliseconds: number
@@ -37,7 +37,7 @@ export const LEASE_TIMING: LeaseTiming = { leaseMilliseconds: 3_000, renewMillis
 
 /** A standby asks after 0.8 to 1.2 times the interval. */
 const POLL_JITTER = 0.4
-/** Longest that a standby waits after the expiry it has read, so that several do not ask at once. */
+/** The longest wait of a standby after the expiry it has read, so several do not ask at once. */
 const EXPIRY_JITTER_MILLISECONDS = 50
 /** Fractions of the renewal interval after which a leader notes that it runs. */
 const TICKS_PER_RENEWAL = 4
@@ -70,9 +70,9 @@ export interface FeedLeaseState {
   readonly role: 'leader' | 'paused' | 'standby' | 'stopped'
   /** A leader's own epoch; otherwise the highest known, 0 for none. */
   readonly epoch: number
-  /** The holder as last read by a standby; undefined: free, unknown, or this process. */
+  /** The holder as last read by a standby. Undefined: free, unknown, or this process. */
   readonly holderName: string | undefined
-  /** Since the last successful renewal started; undefined for a standby. */
+  /** Since the last successful renewal started. Undefined for a standby. */
   readonly renewedMillisecondsAgo: number | undefined
   /** Consecutive failed questions to the store. */
   readonly failures: number
@@ -81,7 +81,7 @@ export interface FeedLeaseState {
 export class FeedLease {
   readonly #options: FeedLeaseOptions
   readonly #timing: LeaseTiming
-  /** The own epoch; undefined: not the leader. */
+  /** The own epoch. Undefined: not the leader. */
   #epoch: number | undefined
   /** The highest epoch ever heard, read or held here. A later one must be larger, whatever the store has. */
   #knownEpoch = 0
@@ -145,8 +145,8 @@ export class FeedLease {
   }
 
   /**
-   * Ends the leadership, then frees the lease, so that a standby takes it at once. If the store cannot be reached, the
-   * lease expires instead. The caller has published its last message, or publishes it in `onDeposed`.
+   * Ends the leadership, then frees the lease, so a standby takes it at once. If the store cannot be reached, the lease
+   * expires instead. The caller has published its last message, or publishes it in `onDeposed`.
    */
   async stop(): Promise<void> {
     const { records, log, feedGroup } = this.#options

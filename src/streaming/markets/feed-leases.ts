@@ -1,6 +1,6 @@
 /**
- * One process's feed leases: creates the lease for each feed group that the process may lead, with its metrics. The
- * process has one holder id, created at start, so a restarted process is another holder.
+ * One process's feed leases: creates the lease for each feed group the process may lead, with its metrics. The process
+ * has one holder id, created at start, so a restarted process is another holder.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'

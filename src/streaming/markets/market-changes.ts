@@ -14,9 +14,9 @@ import type { MarketWriters } from './market-writers.ts'
 export interface Markets {
   readonly writers: MarketWriters
   readonly replicas: MarketReplicas
-  /** How far publications are followed; absent where no other process can write the markets. */
+  /** How far publications are followed. Absent where no other process can write the markets. */
   readonly positions?: SourcePositionLog | undefined
-  /** Records published messages; absent when `recording.dir` is empty. */
+  /** Records published messages. Absent when `recording.dir` is empty. */
   readonly recorder?: Pick<ServiceRecorder, 'change' | 'pastBooks'> | undefined
 }
 
@@ -30,7 +30,7 @@ export interface MarketChanges {
 }
 
 /**
- * Must be called after `writers.start`. Markets that do not differ are not touched.
+ * Must be called after `writers.start`. Unchanged markets are not touched.
  * @param written those whose sequencers run in this process
  */
 export function changeMarkets(

@@ -42,9 +42,9 @@ export interface MarketInputsOptions {
   readonly onInstrument: () => void
   /** Asks one source for a fresh snapshot. */
   readonly rebuild: (input: MarketInput, reason: string) => void
-  /** How far an input's publication was followed; undefined where its source is not a publication. */
+  /** How far an input's publication was followed. Undefined where its source is not a publication. */
   readonly followedBy: (input: MarketInput) => FollowedPosition | undefined
-  /** Why a source may not be served, although it has a book; undefined = it may. */
+  /** Why a source may not be served, although it has a book. Undefined = it may. */
   readonly refusalOf: (input: MarketInput) => string | undefined
 }
 
@@ -55,7 +55,7 @@ interface Refusal {
   hasExecutions: boolean
 }
 
-/** The inputs that a source change added, removed and kept. */
+/** The inputs added, removed and kept by a source change. */
 interface InputChanges {
   readonly added: readonly MarketInput[]
   readonly removed: readonly MarketInput[]
@@ -103,7 +103,7 @@ export class MarketInputs {
     return this.#states
   }
 
-  /** By source, as configured, how far its publication was followed; only for publications. */
+  /** How far each source's publication was followed, by source as configured. Publications only. */
   get positions(): readonly (readonly [source: string, position: string])[] {
     return this.#inputs.flatMap(({ source, sourceMarket }) => {
       const followed = this.#followed.get(sourceMarket)
@@ -162,7 +162,7 @@ export class MarketInputs {
     }
   }
 
-  /** An input's contribution to the book, with its last message's wall-clock time; only with several inputs. */
+  /** An input's contribution to the book, with its last message's wall-clock time. Only with several inputs. */
   presenceOf(place: number): SourcePresence | undefined {
     const presence = this.#aggregate?.presenceOf(place)
     if (presence === undefined || presence.heardMilliseconds === 0) return undefined

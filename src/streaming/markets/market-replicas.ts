@@ -11,7 +11,7 @@ import { Replica } from '../sequencing/replica.ts'
 export interface MarketReplicasOptions {
   readonly markets: readonly ConfiguredMarket[]
   readonly bus: Bus
-  /** Executions that each replica keeps for lagging subscribers. */
+  /** Executions kept by each replica for lagging subscribers. */
   readonly executionsKept: number
 }
 
@@ -26,7 +26,7 @@ export class MarketReplicas {
   /** For removed markets: when one is added again, its times continue for connections that had it. */
   readonly #removedInstants = new Map<string, Instant>()
 
-  /** The replicas subscribe at once, so that no commit from a later sequencer is missed. */
+  /** The replicas subscribe at once, so no commit from a later sequencer is missed. */
   constructor({ markets, ...options }: MarketReplicasOptions) {
     this.#options = options
     this.#markets = new Map(markets.map((configured) => [configured.definition.symbol, this.#replicate(configured)]))
@@ -42,7 +42,7 @@ export class MarketReplicas {
     return this.all.filter(({ live }) => !live).map(({ market, reason }) => ({ market: market.symbol, reason }))
   }
 
-  /** Undefined for a market that is not configured. */
+  /** Undefined when the market is not configured. */
   replicaOf(symbol: string): Replica | undefined {
     return this.#markets.get(symbol)?.replica
   }

@@ -1,7 +1,7 @@
 /**
- * The markets' writing side: one sequencer per configured market, one source per feed for all markets that name it, and
- * each market's inputs between them. Markets are added and removed while it runs, by a reload or because another
- * process leads them. A market that is added again continues with later commit times than before.
+ * The markets' writing side: one sequencer per configured market, one source per feed for all its markets, and each
+ * market's inputs between them. Markets are added and removed while it runs, by a reload or because another process
+ * leads them. A market that is added again continues with later commit times than before.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -20,7 +20,7 @@ import { followedPublication, sendPositions } from './followed-positions.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
 import type { CreateSource } from './sources.ts'
 
-/** The state for a market with several sources: the first in this list that any source has. */
+/** The state for a market with several sources: the first in this list found on any source. */
 const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
 
 /** Digits for a time in milliseconds, hexadecimal: enough until the year 10889. */
@@ -32,7 +32,7 @@ const LEASE_EPOCH = new RegExp(`^[0-9a-f]{${LEASE_EPOCH_DIGITS}}-`)
 
 /** The part that a process leading feed groups may write. */
 export interface Lead {
-  /** The lease's epoch: larger than for every process that led the group before. */
+  /** The lease's epoch: larger than every earlier leader's epoch in the group. */
   leaseEpochOf(feedGroup: string): number
   /** Whether it may publish now. */
   mayPublish(feedGroup: string): boolean
@@ -40,7 +40,7 @@ export interface Lead {
 
 export interface MarketWritersOptions {
   readonly markets: readonly ConfiguredMarket[]
-  /** How long a market may be without a live source before its book is withdrawn; undefined = it stays. */
+  /** How long a market may be without a live source before its book is withdrawn. Undefined = it stays. */
   readonly withdrawAfterMilliseconds?: number | undefined
   readonly bus: Bus
   readonly clock: Clock
@@ -48,9 +48,9 @@ export interface MarketWritersOptions {
   readonly metrics: SequencerMetrics
   /** Absent where no other process can write the markets. */
   readonly lead?: Lead | undefined
-  /** The replica that follows a market here until its sequencer starts; absent where no other process can write it. */
+  /** The replica that follows a market here until its sequencer starts. Absent where no other process can write it. */
   readonly replicaOf?: ((symbol: string) => Replica | undefined) | undefined
-  /** How far publications are followed, here and by other processes; absent where no other process can write them. */
+  /** How far publications are followed, here and by other processes. Absent where no other process can write them. */
   readonly positions?: SourcePositionLog | undefined
   /** The current value for `simulator.allowed`. */
   readonly allowsSimulated: () => boolean
@@ -73,7 +73,7 @@ export interface SourceState extends InputState {
   readonly notices: readonly string[]
   /** What proves its book. */
   readonly proof: Proof
-  /** Its contribution to a book from several sources; absent before its first message. */
+  /** Its contribution to a book from several sources. Absent before its first message. */
   readonly presence?: SourcePresence | undefined
 }
 
@@ -95,12 +95,12 @@ export class MarketWriters {
     this.#starting = new Set(options.markets.map(({ definition }) => definition.symbol))
   }
 
-  /** Undefined before `start` and for a market that is not configured. */
+  /** Undefined before `start`, and when the market is not configured. */
   sequencerOf(symbol: string): Sequencer | undefined {
     return this.#markets.get(symbol)?.sequencer
   }
 
-  /** A market's sources, in configuration order; none before `start` or for an unknown market. */
+  /** A market's sources, in configuration order. None before `start` or for an unknown market. */
   sourcesOf(symbol: string): readonly SourceState[] {
     const inputs = this.#markets.get(symbol)?.inputs
     if (inputs === undefined) return []
@@ -128,7 +128,7 @@ export class MarketWriters {
     const known = inputs.flatMap(({ source, sourceMarket }) => {
       const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
       if (instrument === undefined || (instrument.simulated === true && inputs.length > 1)) return []
-      // A publisher may keep the reason for a halt that is over.
+      // A publisher may keep an ended halt's reason.
       const reason = instrument.state === 'OPEN' ? '' : instrument.reason
       // A recorded reason already names its source.
       const isNamed = reason === '' || source.feed === 'replay'
@@ -192,7 +192,7 @@ export class MarketWriters {
     return isDeepStrictEqual(this.#markets.get(definition.symbol)?.configured.definition, definition)
   }
 
-  /** Stops the sequencers for markets that are not in this list, or not with the same definition. */
+  /** Stops the sequencers for markets missing in this list, or listed with another definition. */
   stopMissing(markets: readonly ConfiguredMarket[]): void {
     for (const { sequencer, symbol } of this.#missing(markets)) {
       sequencer.stop()
@@ -202,8 +202,8 @@ export class MarketWriters {
   }
 
   /**
-   * Ends the sequencers for markets that are not in this list and publishes nothing more from them: another process
-   * writes them now, and its commits are later. `change` must be called afterwards.
+   * Ends the sequencers for markets missing in this list and publishes nothing more from them: another process writes
+   * them now, and its commits are later. `change` must be called afterwards.
    */
   abandonMissing(markets: readonly ConfiguredMarket[]): void {
     for (const { sequencer, symbol } of this.#missing(markets)) {
@@ -218,7 +218,7 @@ export class MarketWriters {
   }
 
   /**
-   * Starts the added markets' sequencers. A market with other sources or another aggregation keeps its sequencer; these
+   * Starts the added markets' sequencers. A market with other sources or another aggregation keeps its sequencer. These
    * symbols are returned. Must be called after `stopMissing`.
    */
   change(markets: readonly ConfiguredMarket[]): readonly string[] {
@@ -268,7 +268,7 @@ export class MarketWriters {
     }
   }
 
-  /** Continues the executions after the process that led the market before, or reports that some may be missing. */
+  /** Continues the executions after the market's earlier leader, or reports that some may be missing. */
   #resumeExecutions(symbol: string, inputs: readonly MarketInput[]): void {
     const replica = this.#options.replicaOf?.(symbol)
     const state = replica?.state('', 0)
@@ -392,7 +392,7 @@ export function earliestEpoch(leaseEpoch: number): string {
   return `${leaseEpoch.toString(16).padStart(LEASE_EPOCH_DIGITS, '0')}-`
 }
 
-/** The lease epoch in a sequencer's epoch; undefined for other texts. */
+/** The lease epoch in a sequencer's epoch. Undefined for other texts. */
 export function leaseEpochIn(epoch: string): number | undefined {
   return LEASE_EPOCH.test(epoch) ? Number.parseInt(epoch.slice(0, LEASE_EPOCH_DIGITS), 16) : undefined
 }

@@ -34,7 +34,7 @@ export interface SourceParts extends Omit<VenueSourceParts, 'name' | 'markets'> 
   readonly config: SourceSettings
   /** Called with every simulator trade before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
-  /** Creates the source `ingest`; absent: no listener, and no market has this source. */
+  /** Creates the source `ingest`. Absent: no listener, and no market has this source. */
   readonly createIngestSource?: (markets: readonly SourceMarket[]) => Source
 }
 

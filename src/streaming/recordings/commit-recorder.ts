@@ -274,7 +274,7 @@ function costOf(events: readonly MarketEvent[]): number {
   return cost
 }
 
-/** The events from which a sequencer makes the same commit; none for a commit without content. */
+/** The events from which a sequencer makes the same commit. None for a commit without content. */
 function eventsOf(commit: Commit, changes: Commit['changes']): MarketEvent[] {
   const { executions, missedAt, book, withdraws } = commit
   const events: MarketEvent[] = book === undefined || withdraws ? [] : [{ type: 'snapshot', levels: book }]

@@ -31,16 +31,16 @@ export interface PastExecution extends Execution {
 export interface PastBook {
   readonly kind: 'found'
   readonly market: MarketDefinition
-  /** Why the book was not live; absent while it was. */
+  /** Why the book was not live. Absent while it was. */
   readonly reason?: string
-  /** When it was lost; absent while it was live, and where the recording does not contain it. */
+  /** When it was lost. Absent while it was live, and where the recording does not contain it. */
   readonly lostSinceMilliseconds?: number
   readonly isWithdrawn: boolean
-  /** The last commit at or before the time; absent when there was none. */
+  /** The last commit at or before the time. Absent when there was none. */
   readonly commit?: RecordedCommit
-  /** The book's position in the publication; absent where no publication feeds the market. */
+  /** The book's position in the publication. Absent where no publication feeds the market. */
   readonly origin?: string
-  /** Instrument state; absent while it was not known. */
+  /** Instrument state. Absent while it was not known. */
   readonly instrument?: Instrument
   /** In book order, per side at most the market's published depth and the requested one. */
   readonly levels: readonly LevelChange[]

@@ -197,7 +197,7 @@ async function findNextBlock(file: FileHandle, format: RecordingFormat, start: n
   return undefined
 }
 
-/** Reads bytes at an offset; fewer at the file's end. */
+/** Reads bytes at an offset. Fewer at the file's end. */
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length)
   let done = 0

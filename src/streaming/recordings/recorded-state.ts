@@ -12,7 +12,7 @@ export type KeyframeContent = Book | readonly MarketEvent[]
 export class RecordedState {
   readonly #book = new Book()
   #hasBook = false
-  /** Why the book is not live; undefined while it is. */
+  /** Why the book is not live. Undefined while it is. */
   #reason: string | undefined
   #lostSinceMilliseconds: number | undefined
   #commit: RecordedCommit | undefined
@@ -29,27 +29,27 @@ export class RecordedState {
     return this.#reason === undefined
   }
 
-  /** Why the book is not live; undefined while it is. */
+  /** Why the book is not live. Undefined while it is. */
   get reason(): string | undefined {
     return this.#reason
   }
 
-  /** When the book was lost, milliseconds since the epoch; undefined while it is live, and where it is not known. */
+  /** When the book was lost, milliseconds since the epoch. Undefined while it is live, and where it is not known. */
   get lostSinceMilliseconds(): number | undefined {
     return this.#reason === undefined ? undefined : this.#lostSinceMilliseconds
   }
 
-  /** The last commit; undefined before the first, and in recordings by earlier versions. */
+  /** The last commit. Undefined before the first, and in recordings by earlier versions. */
   get commit(): RecordedCommit | undefined {
     return this.#commit
   }
 
-  /** The last commit's position in the publication; undefined where no publication feeds it. */
+  /** The last commit's position in the publication. Undefined where no publication feeds it. */
   get origin(): string | undefined {
     return this.#origin
   }
 
-  /** Instrument state; undefined while it is not known, and in recordings by earlier versions. */
+  /** Instrument state. Undefined while it is not known, and in recordings by earlier versions. */
   get instrument(): Instrument | undefined {
     return this.#instrument
   }

@@ -20,7 +20,7 @@ export interface FolderFile {
   readonly number: number
 }
 
-/** A folder's recordings, the earliest first; none when it does not exist. */
+/** A folder's recordings, the earliest first. None when it does not exist. */
 export async function listRecordings(folder: string): Promise<FolderFile[]> {
   let names: readonly string[]
   try {

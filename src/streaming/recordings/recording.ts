@@ -19,7 +19,7 @@ export interface RecordingHeader {
   /** Wall clock when the recording started, milliseconds since the epoch. */
   readonly startedAtMilliseconds: number
   readonly markets: readonly RecordedMarket[]
-  /** The time before this file in which a running recorder could not write; absent where there was none. */
+  /** The time before this file in which a running recorder could not write. Absent where there was none. */
   readonly gap?: RecordingGap
 }
 
@@ -54,7 +54,7 @@ export interface RecordedEntry {
   readonly commit?: RecordedCommit
   /** The commit withdrew the book. In a keyframe: the market has not been live since its book was withdrawn. */
   readonly withdrawn?: true
-  /** The book's position in the publication after the commit, `EPOCH.SEQ`; absent where no publication feeds it. */
+  /** The book's position in the publication after the commit, `EPOCH.SEQ`. Absent where no publication feeds it. */
   readonly origin?: string
   /** The instrument state where the commit changed it, null = no longer known; in a keyframe, the last one. */
   readonly instrument?: Instrument | null
@@ -99,7 +99,7 @@ export interface RecordingFormat {
   readonly blockHeadBytes: number
   /** The bytes at the start of every block, to find the next one after damage. */
   readonly blockMark: Buffer
-  /** A block's head; undefined when the bytes are not one. */
+  /** A block's head. Undefined when the bytes are not one. */
   decodeBlockHead(bytes: Buffer): BlockHead | undefined
   /**
    * A decompressed body's entries.
@@ -119,7 +119,7 @@ export function signatureLine(version: number): string {
 /** Longest signature line. */
 export const SIGNATURE_BYTES_MAX = signatureLine(999_999).length
 
-/** The format version in a file's first bytes; undefined when the file is not a recording. */
+/** The format version in a file's first bytes. Undefined when the file is not a recording. */
 export function readSignature(bytes: Buffer): { readonly version: number; readonly bytes: number } | undefined {
   const end = bytes.indexOf(0x0a)
   const line = bytes.toString('latin1', 0, end + 1)
@@ -152,7 +152,7 @@ export function recordedIndex(
 }
 
 /**
- * The rescaled event; undefined when a price would exceed the safe integers. The decimals must have been checked with
+ * The rescaled event. Undefined when a price would exceed the safe integers. The decimals must have been checked with
  * `recordedIndex`.
  */
 export function rescaledEvent(event: MarketEvent, recorded: Precision, market: Precision): MarketEvent | undefined {

@@ -97,7 +97,7 @@ const LATE_MILLISECONDS = 2_000
 /** A market fed from the recording. */
 interface Listener {
   readonly fed: SourceMarket
-  /** The market's index in the recording; undefined until known, or when the recording does not have it. */
+  /** The market's index in the recording. Undefined until known, or when the recording does not have it. */
   index: number | undefined
   /** Why the market cannot be fed from the recording. */
   refusal: string | undefined
@@ -249,7 +249,7 @@ class Player {
   }
 
   /**
-   * Applies the entries before the start to the states. Returns the entries read beyond it; undefined at the
+   * Applies the entries before the start to the states. Returns the entries read beyond it. Undefined at the
    * recording's end.
    */
   async #seek(steps: RecordingSteps, start: number): Promise<readonly RecordedEntry[] | undefined> {

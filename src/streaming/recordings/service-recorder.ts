@@ -30,7 +30,7 @@ const RETRY_MILLISECONDS = 30_000
 const STOP_MILLISECONDS_MAX = 5_000
 
 export interface RecordingMetrics {
-  /** Since when nothing could be recorded, by the monotonic clock; undefined while recording, and where it is off. */
+  /** Since when nothing could be recorded, by the monotonic clock. Undefined while recording, and where it is off. */
   gapSinceMilliseconds: number | undefined
   readonly stops: Counter
   readonly bytes: Counter

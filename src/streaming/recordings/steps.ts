@@ -41,7 +41,7 @@ export class RecordingSteps {
     this.#ahead = this.#step()
   }
 
-  /** The next step; undefined at the end. Calls must not overlap. */
+  /** The next step. Undefined at the end. Calls must not overlap. */
   async next(): Promise<RecordingStep | undefined> {
     const step = await this.#ahead
     if (step !== undefined) this.#ahead = this.#step()
@@ -76,7 +76,7 @@ export class RecordingSteps {
     return isSearchedFor
   }
 
-  /** A block's entries; undefined for a damaged keyframe, after which the next one is searched. */
+  /** A block's entries. Undefined for a damaged keyframe, after which the next one is searched. */
   async #read(block: RecordedBlock): Promise<RecordingStep | undefined> {
     const isFirstOfKeyframe = block.kind === 'keyframe'
     try {

@@ -15,7 +15,7 @@ export class TickPause {
   #timer: Timer | undefined
   #isCutShort = false
   #isOver = false
-  /** Monotonic time before which the pause does not end; undefined until the tick has ended. */
+  /** Monotonic time before which the pause does not end. Undefined until the tick has ended. */
   #earliestMilliseconds: number | undefined
 
   constructor(clock: Clock, milliseconds: number, onOver: () => void) {

@@ -107,7 +107,7 @@ export class RecordingWriter {
     return { entries: this.#entries, bytes: this.#bytes }
   }
 
-  /** The time of the last entry or mark in the file, milliseconds since the epoch; undefined before the first. */
+  /** The time of the last entry or mark in the file, milliseconds since the epoch. Undefined before the first. */
   get writtenMilliseconds(): number | undefined {
     return this.#writtenMilliseconds
   }

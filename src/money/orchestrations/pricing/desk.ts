@@ -12,9 +12,7 @@ export interface DeskItem {
   readonly position: string
   /** The setting `conversion.desk_limits`: how far below zero the position may be. Absent: no limit. */
   readonly limit?: string
-  /**
-   * The source amounts of all orchestrations at step `convert`, including their fees and amounts that keep their asset.
-   */
+  /** The source amounts of all orchestrations at step `convert`, including fees and amounts that are not converted. */
   readonly committed: string
   /** The amount reserved for orchestrations and deliveries in all profiles. */
   readonly in_transit: string
