@@ -32,12 +32,10 @@ const UNCONFIRMED_BYTES_MAX = 32 * 1_048_576
  */
 const SEQUENCE_BYTES_MAX = 4 * 1_048_576
 
-/** The longest time of a timer, because the client library's own pings are off: `nats-silence` has better ones. */
+/** The client library's pings are off, by the longest timer: `nats-silence` has better ones. */
 const LIBRARY_PING_MILLISECONDS = 2 ** 31 - 1
 
-/**
- * Wait before the next attempt. It doubles after each failure up to the maximum, plus a random part of the same length.
- */
+/** Wait before the next attempt. It doubles after each failure up to the maximum, plus a random part as long. */
 const RECONNECT_MILLISECONDS_MIN = 250
 const RECONNECT_MILLISECONDS_MAX = 2_000
 /** Limits the wait for the server's greeting, and then for one address to accept the credentials. */
@@ -56,8 +54,8 @@ const PAYLOAD_BYTES_DEFAULT = 1_048_576
 /** A NATS server's address and this client's credentials. */
 export interface NatsAccess {
   /**
-   * `nats://` or `tls://`, with `user:password@` or `token@` if the server requires them. Several, separated by commas,
-   * are tried in order.
+   * `nats://` or `tls://`, with `user:password@` or `token@` if the server requires them. Several are separated by
+   * commas.
    */
   readonly url: string
   /** The content of a credentials file (`.creds`), if there is one. */
@@ -264,10 +262,7 @@ export class NatsConnection {
     subscribed.subscription = connection.subscribe(subject, { callback })
   }
 
-  /**
-   * Resolves when the server has taken everything sent before the pending confirmation request, or the connection is
-   * lost.
-   */
+  /** Resolves when the server has confirmed the bytes sent before, or the connection is lost. */
   #confirm(connection: Opened): Promise<void> {
     const bytes = this.#unconfirmedBytes
     const finish = (): void => {
@@ -281,9 +276,7 @@ export class NatsConnection {
   }
 }
 
-/**
- * Connects once. Resolves with the server and its version, for display. Rejects with an error that contains no secret.
- */
+/** Connects once. Resolves with the server and its version, for display. The error contains no secret. */
 export async function tryNats(access: NatsAccess, clock: Clock): Promise<string> {
   let last: unknown
   const { signal } = new AbortController()
