@@ -9,7 +9,6 @@ import { productTexts, readSourceTree } from './source-tree.ts'
 
 /** What is above the goal: the figure may only fall, and a row that is not needed fails. */
 const ABOVE_GOAL: readonly (readonly [subject: string, measure: Measure, rate: number])[] = [
-  ['docs/how-to', 'that', 14],
   ['docs/reference', 'of', 26],
   ['docs/reference', 'semicolons', 11],
   ['packages/client', 'of', 41],
