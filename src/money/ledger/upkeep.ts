@@ -110,7 +110,9 @@ export class LedgerUpkeep {
   readonly #balances: Repeated<LedgerComparison>
   readonly #transfers: Repeated<TransferComparison>
   #reading: Reading = { readAt: undefined, changed: [] }
-  /** When the last complete balance comparison ended. Before the first one, when this object was created. */
+  /**
+   * When the last complete balance comparison ended, by the monotonic clock. Before the first, this object's creation.
+   */
   #comparedMilliseconds: number
   readonly #overdueLog: Throttle
   #decimals: ReadonlyMap<string, number> = new Map()

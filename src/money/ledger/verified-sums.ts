@@ -83,7 +83,9 @@ export async function advanceSums(db: LedgerStore, segmentIds: number): Promise<
   return false
 }
 
-/** Reads the oldest reading's segment again, if it is due. False when none was read. */
+/**
+ * Reads one due segment again: one that differs first, otherwise the one read longest ago. False when none was read.
+ */
 export async function rereadOldest(db: LedgerStore): Promise<boolean> {
   if ((await dueSegment(db.tables<unknown>())) === undefined) return false
   return await db.transaction<unknown, boolean>(async (transaction) => {

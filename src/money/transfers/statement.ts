@@ -82,7 +82,7 @@ export async function readStatement(
 }
 
 async function readRows(db: Db, profileId: string, { from, to }: StatementPeriod): Promise<readonly Row[]> {
-  // Each row in `since` is one side of a posting, and belongs to the profile. A posting may have two such sides.
+  // Each row in `since` is the profile's side of a posting. A posting may have two such sides.
   const { rows } = await sql<Row>`
     with kept as materialized (
       select asset, decimals, available, in_transit, held, receivable

@@ -80,7 +80,7 @@ export interface BusImportOptions {
   readonly transport: ImportTransport
   /** The replica that follows a market on this bus. */
   readonly replicaOf: (market: string) => Replica | undefined
-  /** Called with each epoch later than all earlier ones heard for a market. It may call `follow`. */
+  /** Called when a market's epoch is later than all epochs heard before. It may call `follow`. */
   readonly onLaterEpoch?: (market: string, epoch: string) => void
   /** Records the source positions of followed markets. Absent where this process never writes them. */
   readonly positions?: Pick<SourcePositionLog, 'note'> | undefined

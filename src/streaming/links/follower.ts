@@ -47,7 +47,7 @@ export interface FollowerOptions {
   readonly requestState: (position: Readonly<Position>) => void
   /** Requests a commit later than this time; 0 = at any time. */
   readonly requestCommit: (laterThanMilliseconds: number) => void
-  /** Called with each epoch on the link later than all earlier ones. It may call `follow`. */
+  /** Called when the link brings an epoch later than all before. It may call `follow`. */
   readonly onLaterEpoch?: (epoch: string) => void
   /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined

@@ -54,8 +54,8 @@ const PAYLOAD_BYTES_DEFAULT = 1_048_576
 /** A NATS server's address and this client's credentials. */
 export interface NatsAccess {
   /**
-   * `nats://` or `tls://`, with `user:password@` or `token@` if the server requires them. Several are separated by
-   * commas.
+   * `nats://` or `tls://`, with `user:password@` or `token@` if the server requires them. Several, separated by commas,
+   * are tried in order.
    */
   readonly url: string
   /** The content of a credentials file (`.creds`), if there is one. */
