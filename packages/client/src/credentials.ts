@@ -1,38 +1,38 @@
 /**
- * Access tokens by the client credentials grant of OAuth 2 (RFC 6749 section 4.4). A token is kept and renewed before it
- * expires, while the old one is still used; however many callers wait, one request is made at a time.
+ * Access tokens from the OAuth 2 client credentials grant (RFC 6749 section 4.4). A token is kept and renewed before it
+ * expires, and stays in use meanwhile. However many callers wait, only one request runs at a time.
  */
 import { reasonOf, TidegateError } from './errors.ts'
 import { abortable, PLATFORM, type Platform, withDeadline } from './platform.ts'
 
-/** The content of a credentials file, as `tidegate admin client create --credentials FILE` and the demo write it. */
+/** A credentials file's content, as `tidegate admin client create --credentials FILE` and the demo write it. */
 export interface Credentials {
   readonly client_id: string
   readonly client_secret: string
-  /** Base address of the token endpoint, such as `https://api.example.com`. */
+  /** The token endpoint's base address, such as `https://api.example.com`. */
   readonly auth_url: string
-  /** Base address of the stream, such as `wss://api.example.com`. */
+  /** The stream's base address, such as `wss://api.example.com`. */
   readonly ws_url: string
-  /** Base address of the REST API. */
+  /** The REST API's base address. */
   readonly base_url: string
-  /** The scopes that the client holds. */
+  /** The client's scopes. */
   readonly scopes?: readonly string[]
 }
 
-/** Gives access tokens. `ClientCredentials` is the usual one; write your own where tokens come from elsewhere. */
+/** Gives access tokens. `ClientCredentials` is the usual one. Write your own where tokens come from elsewhere. */
 export interface TokenSource {
-  /** A token that is valid now. Reject with a `TidegateError` to give up; anything else is tried again. */
+  /** Resolves with a valid token. Reject with a `TidegateError` to give up. Any other rejection is retried. */
   token(signal?: AbortSignal): Promise<string>
-  /** Called with a token that the service rejected: never return it again. */
+  /** Called with a token after the service rejected it: never return it again. */
   discard(token: string): void
 }
 
-/** The service cannot answer at present. */
+/** The token endpoint cannot answer at present. */
 export class TokenUnavailable extends Error {
   override name = 'TokenUnavailable'
   /** 0 without `Retry-After`. */
   readonly retryAfterSeconds: number
-  /** There was no answer at all. */
+  /** True when no answer arrived at all. */
   readonly isUnreachable: boolean
 
   constructor(message: string, retryAfterSeconds: number, isUnreachable = false) {
@@ -43,9 +43,9 @@ export class TokenUnavailable extends Error {
 }
 
 const ANSWER_MILLISECONDS_MAX = 10_000
-/** Part of a token's life after which the next one is requested. */
+/** The fraction of a token's lifetime after which the next one is requested. */
 const RENEWAL = 0.8
-/** A token is not used in its last part of life, so that it is still valid when it arrives. */
+/** The fraction after which a token is no longer used, because it must still be valid when it arrives. */
 const LAST_USE = 0.95
 
 interface HeldToken {
@@ -60,10 +60,10 @@ export class ClientCredentials implements TokenSource {
   readonly #platform: Platform
   #held: HeldToken | undefined
   #request: Promise<HeldToken> | undefined
-  /** It has given a token: the address is right. */
+  /** It has given a token, so the address is right. */
   #hasWorked = false
 
-  /** @param scopes the rights that the tokens shall have; the client must hold them all */
+  /** @param scopes the scopes to request, all of which the client must hold */
   constructor(credentials: Credentials, scopes: readonly string[], platform: Platform = PLATFORM) {
     for (const name of ['client_id', 'client_secret', 'auth_url'] as const) {
       if (credentials[name]) continue
@@ -125,26 +125,26 @@ export class ClientCredentials implements TokenSource {
 
 function membersOf(text: string): Record<string, unknown> {
   try {
-    // Of null there are no members, and of any other value none that is looked for.
+    // JSON's `null` has no members. Other values have none with these names.
     return JSON.parse(text) ?? {}
   } catch {
     return {}
   }
 }
 
-/** Answers about the request itself, which would be refused again. */
+/** Statuses that reject the request itself: a retry would be rejected too. */
 const REFUSALS = [400, 401, 403]
-/** Below 500, answers to a request that is accepted at another time. */
+/** Statuses below 500 that ask for a later retry. */
 const BUSY = [408, 425, 429]
-/** Above, answers of a server that will never accept it. */
+/** Statuses from 500 on where a retry never helps. */
 const INCAPABLE = [501, 505]
 
 /**
- * Why there is no token. What is neither about the request nor temporary comes from a wrong address; where tokens came from
- * before, it is of a proxy whose service is restarting.
+ * Explains why there is no token. A status that neither rejects the request nor is temporary means a wrong address.
+ * Where tokens came from this address before, it means a proxy whose service is restarting.
  */
 function refusal(url: string, response: Response, answer: Record<string, unknown>, hasWorked: boolean): Error {
-  // Of a redirect, browsers hide the status.
+  // Browsers hide a redirect's status.
   const status = response.status === 0 ? 302 : response.status
   const { error = '', error_description = 'no token' } = answer
   const what = `${url} answered ${status} ${error}: ${error_description}`
@@ -156,7 +156,7 @@ function refusal(url: string, response: Response, answer: Record<string, unknown
   return new TokenUnavailable(what, retryAfterSeconds(response.headers))
 }
 
-/** The seconds of `Retry-After`; 0 without one. */
+/** The seconds in `Retry-After`, or 0 without one. */
 export function retryAfterSeconds(headers: Headers): number {
   return Math.max(0, Number(headers.get('retry-after') ?? 0)) || 0
 }

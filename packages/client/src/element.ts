@@ -1,6 +1,6 @@
 /**
- * `<tidegate-book>`: a live order book for a page of your own. It shows what the client knows about the book: exact prices, its
- * status, and when its digest was last compared with the service's. Importing this module defines the element.
+ * `<tidegate-book>`: a live order book for your own page. It shows the book's exact prices, its status, and when its
+ * digest was last compared with the service's. Importing this module defines the element.
  */
 import type { TokenSource } from './credentials.ts'
 import { styleSheet } from './element/style.ts'
@@ -11,23 +11,24 @@ import { StreamClient } from './stream/stream-client.ts'
 
 const LEVELS_DEFAULT = 10
 const LEVELS_MAX = 1_000
-/** The depths that a service offers. */
+/** The depths offered by a service. */
 const DEPTHS = [1, 5, 10, 25, 50, 100, 500, 1_000]
-/** Prices that change more often cannot be read. */
+/** Prices that change more often are unreadable. */
 const INTERVAL_MILLISECONDS = 100
-/** Wait before a service that could not be reached at all is tried again; spread at random, up to twice as long. */
+/** Wait before retrying a service that could not be reached at all. A random addition makes it up to twice as long. */
 const RETRY_MILLISECONDS = 10_000
 
 /**
- * Attributes: `market`, such as BTCUSD; `url`, the address of the stream (`wss://…`); `levels` per side, 10 by default, at most
- * 1,000. A connection is open while the element is in a document, and has `market`, `url` and `authenticate`.
+ * Attributes: `market`, such as BTCUSD, `url`, the stream's address (`wss://…`), and `levels` per side, 10 by default
+ * and at most 1,000. A connection is open while the element is in a document and has `market`, `url` and
+ * `authenticate`.
  */
 export class TidegateBookElement extends HTMLElement {
   static readonly observedAttributes = ['market', 'url', 'levels']
 
   readonly #view: BookView
   #authenticate: TokenSource | 'none' | undefined
-  /** Ends what is shown now. */
+  /** Aborted to end the current display. */
   #showing = new AbortController()
   #isQueued = false
 
@@ -38,7 +39,10 @@ export class TidegateBookElement extends HTMLElement {
     this.#view = new BookView(root)
   }
 
-  /** Gives the tokens of the stream, from a place that knows who looks at the page; `none`: cookies authenticate it. */
+  /**
+   * The token source for the stream, from code that knows the page's viewer. `none` means cookies authenticate the
+   * stream.
+   */
   get authenticate(): TokenSource | 'none' | undefined {
     return this.#authenticate
   }
@@ -66,7 +70,7 @@ export class TidegateBookElement extends HTMLElement {
     this.#queue()
   }
 
-  /** Begins again at the end of the tick: once, also after several changes, or when the element was moved. */
+  /** Starts again at the end of the tick, once even after several changes or a move within the page. */
   #queue(): void {
     if (this.#isQueued) return
     this.#isQueued = true
@@ -93,14 +97,14 @@ export class TidegateBookElement extends HTMLElement {
       } catch (error) {
         if (signal.aborted) return
         this.#view.show('UNAVAILABLE', error instanceof Error ? error.message : String(error))
-        // The client repairs by itself whatever can be repaired, but reports a first connection without an answer.
+        // The client repairs everything repairable, but reports a first connection without an answer.
         if (!(error instanceof TidegateError && error.code === 'UNREACHABLE')) return
         await wait(RETRY_MILLISECONDS * (1 + Math.random()), signal)
       }
     }
   }
 
-  /** Shows one book until it ends; throws why. */
+  /** Shows one book until it ends, and throws the reason. */
   async #follow({ market, url, authenticate, levels, signal }: Source): Promise<void> {
     let [book, frame]: [Book | undefined, number | undefined] = [undefined, undefined]
     const draw = (): void => {
@@ -109,7 +113,7 @@ export class TidegateBookElement extends HTMLElement {
         if (book !== undefined) this.#view.draw(book)
       })
     }
-    // Heartbeats compare the digest, which is no change of the book.
+    // A heartbeat compares the digest, but is not a change to the book.
     const client = new StreamClient({ url, authenticate, onHeartbeat: draw })
     const close = (): void => client.close()
     signal.addEventListener('abort', close)
@@ -132,7 +136,7 @@ interface Source {
   readonly signal: AbortSignal
 }
 
-/** The book with this depth, or the whole one of a market that publishes less. */
+/** The book with this depth, or the whole book where the market publishes fewer levels. */
 async function opened(client: StreamClient, market: string, depth: number): Promise<Book> {
   const options = { interval: INTERVAL_MILLISECONDS }
   try {

@@ -1,4 +1,4 @@
-/** The client of a Tidegate service. Everything is exported from here; bundlers leave out what a program does not use. */
+/** The Tidegate client. Everything is exported from here, and bundlers leave out what a program does not use. */
 export { ClientCredentials, type Credentials, type TokenSource } from './credentials.ts'
 export { type ErrorCode, TidegateError } from './errors.ts'
 export type { Platform, Socket } from './platform.ts'

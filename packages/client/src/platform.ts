@@ -1,10 +1,10 @@
 /**
- * What the client needs of the program that runs it: requests, sockets, time and chance. Node.js, browsers, Deno and Bun
- * have all of it, except that Node.js 20 needs the package `ws` for sockets. Tests pass another one.
+ * What the client takes from the runtime: requests, sockets, time and randomness. Node.js, browsers, Deno and Bun
+ * provide all of it, except that Node.js 20 needs the package `ws` for sockets. Tests pass their own.
  */
 import { TidegateError } from './errors.ts'
 
-/** The part of a WebSocket that the client uses. */
+/** The WebSocket members used by the client. */
 export interface Socket {
   readonly protocol: string
   onopen: (() => void) | null
@@ -20,9 +20,9 @@ type SocketClass = new (url: string, protocols: string[]) => Socket
 export interface Platform {
   fetch(url: string, init: RequestInit): Promise<Response>
   socket(url: string, protocols: string[]): Promise<Socket>
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds on a clock that is never set. */
   now(): number
-  /** Calls `callback` once after the delay; the returned function cancels that. */
+  /** Calls `callback` once after the delay. The returned function cancels the call. */
   after(milliseconds: number, callback: () => void): () => void
   /** In [0, 1). */
   random(): number
@@ -54,7 +54,7 @@ async function packageWs(): Promise<unknown> {
   }
 }
 
-/** Resolves after the delay; rejects with the reason of the signal as soon as it is aborted. */
+/** Resolves after the delay. Rejects with the signal's reason as soon as it is aborted. */
 export function sleep(platform: Platform, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   let cancel: () => void = () => undefined
   const elapsed = new Promise<void>((resolve) => {
@@ -63,7 +63,7 @@ export function sleep(platform: Platform, milliseconds: number, signal: AbortSig
   return abortable(elapsed, signal).finally(() => cancel())
 }
 
-/** The promise, or the reason of the signal as soon as it is aborted. */
+/** Settles like the promise, or rejects with the signal's reason as soon as it is aborted. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise
   return new Promise((resolve, reject) => {
@@ -75,8 +75,8 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
- * The result of `work`, whose signal is aborted with `signal`, and after the time. Leaves no timer and no listener; those of
- * `AbortSignal.any` stay with a signal that lives long, in Node.js 20.
+ * The result of `work`. Its signal is aborted when `signal` is, or after the given time. Leaves no timer and no
+ * listener, unlike `AbortSignal.any`, whose listeners stay on a long-lived signal in Node.js 20.
  */
 export async function withDeadline<T>(
   platform: Platform,

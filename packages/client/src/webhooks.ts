@@ -1,10 +1,10 @@
 /**
- * The requests that a service sends to your executor of deliveries: signed as by Standard Webhooks 1.0, with HMAC-SHA256
- * over the id, the time and the bytes of the body.
+ * The requests that a service sends to your delivery executor. They are signed as in Standard Webhooks 1.0, with
+ * HMAC-SHA256 over the id, the time and the body's bytes.
  */
 import { TidegateError } from './errors.ts'
 
-/** A payment that the service asks you to make. */
+/** A payment requested by the service. */
 export interface DeliveryRequest {
   readonly type: 'delivery.requested'
   /** When the request was first sent: RFC 3339. */
@@ -30,13 +30,16 @@ export interface DeliveryRequest {
 
 type HeaderFields = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** A request is refused when its time differs from ours by more: an old one may have been recorded and sent again. */
+/**
+ * A larger difference between the request's time and ours is refused, because the request may be a recorded one sent
+ * again.
+ */
 const TOLERANCE_SECONDS = 300
 
 /**
- * The request in a webhook, if one of the secrets has signed it; throws `INVALID_SIGNATURE` otherwise: answer 401.
- * @param body the bytes, or the text, exactly as received: a body that was parsed and written again has another signature
- * @param secrets `whsec_…`: one, or two while the secret is replaced
+ * The request in a webhook signed with one of the secrets. Throws `INVALID_SIGNATURE` for any other: answer 401.
+ * @param body the bytes or text exactly as received, because parsing and serialising again changes the signature
+ * @param secrets `whsec_…`: one, or two while the secret is being replaced
  */
 export async function verifyDelivery(
   headers: HeaderFields,
@@ -47,7 +50,7 @@ export async function verifyDelivery(
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => field(headers, `webhook-${name}`))
   if (!id || !timestamp || !signatures) throw refusal('it has no webhook-id, webhook-timestamp or webhook-signature')
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN
-  // Also when the time is not a number.
+  // This is also true when the time is not a number.
   if (!(Math.abs(nowMilliseconds / 1_000 - seconds) <= TOLERANCE_SECONDS))
     throw refusal(`its time, ${timestamp}, is not within ${TOLERANCE_SECONDS} s of ours: check the clock`)
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
@@ -78,7 +81,7 @@ async function keyOf(secret: string) {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 
-/** The bytes of base64; none when it is not base64. */
+/** The decoded base64 bytes, or none for invalid base64. */
 function decoded(text: string): Uint8Array<ArrayBuffer>[] {
   try {
     return [Uint8Array.from(atob(text), (character) => character.charCodeAt(0))]

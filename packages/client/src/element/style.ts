@@ -1,6 +1,7 @@
 /**
- * The style of `<tidegate-book>`: one sheet for all elements of a page, made without a style element, which a policy
- * may forbid. The section has the colours, because a page may have properties of the same names, and set ours to them.
+ * The `<tidegate-book>` style: one sheet shared by all elements on a page, and no `style` element, because a policy may
+ * forbid it. The section defines the colours, because the host inherits the page's properties, which may have the same
+ * names.
  */
 
 const TEXT = `

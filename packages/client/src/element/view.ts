@@ -1,12 +1,12 @@
 /**
- * What `<tidegate-book>` shows: a table with one row per level, made once, of which a draw writes only the texts that have
- * changed. Only a change of the status is announced to people who listen to the page.
+ * The `<tidegate-book>` display: a table with one row per level. The rows are made once, and a draw writes only the
+ * texts that differ. Screen readers announce only a changed status.
  */
 import type { Book } from '../stream/book.ts'
 import type { BookStatus } from '../stream/book-change.ts'
 import type { Level, SideName } from '../stream/level.ts'
 
-/** The status of the book, or why there is none. */
+/** The book's status, or why there is none. */
 export type Shown = BookStatus | 'CONNECTING' | 'UNAVAILABLE' | 'INCOMPLETE'
 
 const TEXTS: Readonly<Record<Shown, string>> = {
@@ -34,7 +34,7 @@ export class BookView {
   readonly #sides: Record<SideName, HTMLTableSectionElement>
   readonly #digest = made('span', 'digest')
   readonly #digestText = document.createElement('code')
-  /** From the best level on. */
+  /** From the best level outwards. */
   #rows: Record<SideName, Row[]> = { bids: [], asks: [] }
 
   constructor(root: ShadowRoot) {
@@ -51,7 +51,7 @@ export class BookView {
     root.append(this.#section)
   }
 
-  /** Begins with empty rows for another book. */
+  /** Starts with empty rows for another book. */
   reset(market: string, levels: number): void {
     this.#market.textContent = market
     this.#caption.textContent = `Order book of ${market}`
@@ -66,7 +66,7 @@ export class BookView {
     this.#showDigest(undefined, 'INCOMPLETE')
   }
 
-  /** What is shown in place of a book; the message is for those who maintain the page. */
+  /** Shows a status in place of a book. The message is for the page's maintainers. */
   show(status: Shown, message = ''): void {
     this.#section.dataset.status = status
     write(this.#status, TEXTS[status])

@@ -1,6 +1,6 @@
 /**
- * Reads the book that a recording of the service has at a cursor (docs/how-to/recordings.md, format 1). Only the blocks from the
- * last keyframe before the time of the evidence on are inflated: a minute of the market, whatever the length of the file.
+ * Reads the book at a cursor from a service's recording (docs/how-to/recordings.md, format 1). It inflates only the
+ * blocks from the last keyframe before the evidence's time: a minute of market data, however long the file is.
  */
 import { TidegateError } from '../errors.ts'
 import type { HeldBook } from './verify.ts'
@@ -8,7 +8,7 @@ import type { HeldBook } from './verify.ts'
 const MAGIC = 'tidegate recording 1\n'
 const HEAD_BYTES = 44
 const KEYFRAME = 1
-/** The entries of a commit may be this much earlier or later than its time, when a clock was set. */
+/** A commit's entries may be this much earlier or later than its time, when a clock was set. */
 const CLOCK_MILLISECONDS_MAX = 5_000
 
 interface Market {
@@ -33,9 +33,9 @@ interface RecordedEvent {
 }
 
 /**
- * The book of a market at a cursor; undefined when the recording does not have it.
+ * The market's book at a cursor, or undefined when the recording does not have it.
  * @param recording the bytes of a recording
- * @param book `cursor` and `time` as the evidence of a price has them
+ * @param book `cursor` and `time` from the price's evidence
  */
 export async function recordedBook(
   recording: Uint8Array<ArrayBuffer>,
@@ -82,7 +82,7 @@ function apply(side: Map<bigint, bigint>, levels: SideLevels): void {
   }
 }
 
-/** The token of `tidegate.v1` for a version of the published depth. */
+/** The `tidegate.v1` cursor for a version at the published depth. */
 async function cursorOf({ symbol, depth }: Market, epoch: string, version: number): Promise<string> {
   const text = new TextEncoder().encode(JSON.stringify([symbol, 'market_data', depth, epoch]))
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, 6)

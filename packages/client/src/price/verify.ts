@@ -1,6 +1,6 @@
 /**
- * Verifies the price of a conversion: walks the levels of its evidence again in exact integers, and compares them with the
- * book that you held, or that a recording has, at the cursor of the evidence. It needs no connection.
+ * Verifies a conversion's price. It walks the evidence's levels again in exact integers, and compares them with the
+ * book at the evidence's cursor, which you held or which a recording has. It needs no connection.
  */
 import { TidegateError } from '../errors.ts'
 import type { Answer } from '../rest/operations.ts'
@@ -14,7 +14,7 @@ type ParEvidence = Extract<Evidence, { kind: 'par' }>
 type EvidenceBook = MarketEvidence['book']
 type PriceLevel = { readonly price: string; readonly amount: string }
 
-/** A book at one cursor: a `Book` that still has it, a copy that you kept of one, or that of `recordedBook`. */
+/** A book at one cursor: a `Book` that has not moved on, your own copy of one, or the result of `recordedBook`. */
 export interface HeldBook {
   readonly cursor: string | undefined
   bids(count?: number): readonly PriceLevel[]
@@ -22,18 +22,18 @@ export interface HeldBook {
 }
 
 export interface PriceCheck {
-  /** What does not follow, one sentence each; empty: the price follows, to the digit. */
+  /** What does not follow from the evidence, one sentence each. Empty when the price follows to the digit. */
   readonly differences: readonly string[]
-  /** How many books of the evidence were compared with a held one. */
+  /** How many of the evidence's books were compared with a held one. */
   readonly booksCompared: number
-  /** How many the evidence names: 1 for a market, one per peg for a conversion at par. */
+  /** How many books the evidence names: 1 for a market, one per peg for a conversion at par. */
   readonly books: number
 }
 
-/** Amounts of a book, and amounts taken from it, have at most this many fraction digits. */
+/** Amounts in a book, and amounts taken from it, have at most this many fraction digits. */
 const BASE_SCALE = 18
 
-/** @param held the books at the cursors of the evidence; without one, the arithmetic alone is verified */
+/** @param held the books at the evidence's cursors. Without one, only the arithmetic is verified. */
 export function verifyPrice(price: Price, held: readonly HeldBook[] = []): PriceCheck {
   const check = new Check(held)
   const { evidence } = price
@@ -59,7 +59,7 @@ class Check implements PriceCheck {
     if (shown !== expected) this.differences.push(`the ${name} is ${shown ?? 'absent'}, and ${expected} follows`)
   }
 
-  /** Compares the best prices, and the levels of one side from the best on, with the held book that has the cursor. */
+  /** Compares the best prices, and one side's levels from the best outwards, with the held book at the same cursor. */
   book(
     shown: EvidenceBook,
     decimals: number,
@@ -147,7 +147,7 @@ function units(text: string, scale = BASE_SCALE): bigint {
   return BigInt(whole + fraction.padEnd(scale, '0'))
 }
 
-/** The text of an amount, without trailing zeros beyond `digits` fraction digits. */
+/** An amount as text, without trailing zeros beyond `digits` fraction digits. */
 function decimal(amount: bigint, scale = BASE_SCALE, digits = 0): string {
   const text = String(amount).padStart(scale + 1, '0')
   const [whole, fraction] = [text.slice(0, text.length - scale), text.slice(text.length - scale)]

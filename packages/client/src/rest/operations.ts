@@ -1,12 +1,12 @@
-/** The types of requests and answers, derived from the OpenAPI document of the service. They cost nothing at run time. */
+/** The request and response types, derived from the service's OpenAPI document. They cost nothing at run time. */
 import type { components, paths } from './openapi.ts'
 
-/** An error of the service (RFC 9457). */
+/** An error from the service (RFC 9457). */
 export type Problem = components['schemas']['Problem']
 
 export type Method = 'get' | 'post' | 'put' | 'delete'
 
-/** The paths that have a method, without those of tokens, which the client requests itself. */
+/** The paths with this method, except the token endpoints, which the client calls itself. */
 export type PathOf<M extends Method> = {
   [P in keyof paths & `/v2/${string}`]: paths[P][M] extends { responses: unknown } ? P : never
 }[keyof paths & `/v2/${string}`]
@@ -17,7 +17,7 @@ export type Answer<P extends keyof paths, M extends Method> = paths[P][M] extend
   ? A
   : never
 
-/** The paths of lists in pages. */
+/** The paths of paginated lists. */
 export type ListPath = {
   [P in PathOf<'get'>]: Answer<P, 'get'> extends { items: unknown[]; next_page_cursor?: string } ? P : never
 }[PathOf<'get'>]
@@ -28,10 +28,10 @@ type PathParameters<O> = O extends { parameters: { path: infer V } } ? { readonl
 type Query<O> = O extends { parameters: { query?: infer V } } ? { readonly query?: V } : unknown
 type Body<O> = O extends { requestBody: { content: { 'application/json': infer V } } } ? { readonly body: V } : unknown
 
-/** What a request needs: `path` for the names in braces, `query`, `body`. */
+/** A request's parts: `path` for the names in braces, `query`, `body`. */
 export type Request<P extends keyof paths, M extends Method> = PathParameters<paths[P][M]> &
   Query<paths[P][M]> &
   Body<paths[P][M]> & { readonly signal?: AbortSignal }
 
-/** The argument may be left out where nothing in it is required. */
+/** The argument may be omitted when nothing in it is required. */
 export type RequestArguments<R> = Record<never, never> extends R ? [request?: R] : [request: R]

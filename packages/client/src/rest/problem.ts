@@ -1,7 +1,7 @@
-/** An answer of the REST API that is an error. */
+/** An error answer from the REST API. */
 import type { Problem } from './operations.ts'
 
-/** What to do, for the codes where it is not the detail that says it. */
+/** What to do, for the codes whose detail does not already state it. */
 const ADVICE: Readonly<Record<string, string>> = {
   unauthorized: 'pass credentials to the client',
   invalid_token: 'check that the token is of this service',
@@ -16,12 +16,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   unavailable: 'try again later',
 }
 
-/** Switch on `code`, which is stable; the texts are for people. */
+/** Switch on `code`, which is stable. The texts are for people. */
 export class ApiProblem extends Error {
   override name = 'ApiProblem'
   readonly status: number
   readonly code: Problem['code']
-  /** The field, and the rule that it breaks. */
+  /** The field, and the rule it breaks. */
   readonly detail: string
   /** Name it when you ask the operator. */
   readonly requestId: string

@@ -1,7 +1,7 @@
 /**
- * The REST API, typed from the OpenAPI document of the service. A request is repeated when that is safe: every read, and a
- * write that the service recognises by its `ref_id` or that has no second effect. Errors are thrown, as `ApiProblem` where
- * the service answered.
+ * The REST API, typed from the service's OpenAPI document. A request is repeated when that is safe. Reads are safe, and
+ * so are writes that the service recognises by their `ref_id` and writes without a second effect. Errors are thrown, as
+ * `ApiProblem` where the service answered.
  */
 import {
   ClientCredentials,
@@ -15,16 +15,16 @@ import { PLATFORM, type Platform, sleep, withDeadline } from '../platform.ts'
 import type { Answer, Item, ListPath, Method, PathOf, Problem, Request, RequestArguments } from './operations.ts'
 import { ApiProblem } from './problem.ts'
 
-/** Of the client of a credentials file, or at a base address with tokens of your own. */
+/** A credentials file's client, or a base address with your own tokens. */
 export type RestOptions =
   | {
       readonly credentials: Credentials
-      /** The rights that are needed; default: all that the credentials name. */
+      /** The scopes to request. Default: all scopes in the credentials. */
       readonly scopes?: readonly string[]
     }
   | { readonly url: string; readonly authenticate: TokenSource }
 
-/** A request as it is sent. */
+/** A request as sent. */
 interface Sent {
   readonly method: Method
   readonly path: string
@@ -33,11 +33,11 @@ interface Sent {
   readonly signal: AbortSignal | undefined
 }
 
-/** An attempt that may be made again. */
+/** An attempt that may be repeated. */
 class Retryable extends Error {
-  /** What is thrown after the last attempt. */
+  /** The error to throw after the last attempt. */
   readonly failure: Error
-  /** The service may have done what was requested. */
+  /** The service may have carried out the request. */
   readonly isUncertain: boolean
   readonly retryAfterSeconds: number
   readonly attemptsMax: number
@@ -57,7 +57,10 @@ const ANSWER_MILLISECONDS_MAX = 30_000
 const RETRY_AFTER_SECONDS_MAX = 60
 const TOO_MANY_REQUESTS = 429
 const UNAVAILABLE = [502, 503, 504]
-/** Requests that may be repeated without a `ref_id`: the record is in the wanted state already. */
+/**
+ * Requests that may be repeated without a `ref_id`, because a repetition finds the record already in the requested
+ * state.
+ */
 const REPEATABLE = ['/v2/orchestration/orchestrations/{id}/cancel']
 
 export class RestClient {
@@ -76,7 +79,7 @@ export class RestClient {
     return this.#request('get', path, request[0])
   }
 
-  /** With a `ref_id` in the body, and to cancel, the request is safe to repeat, and repeated by the client. */
+  /** A request with a `ref_id` in its body, and a cancellation, are safe to repeat. The client repeats them itself. */
   post<P extends PathOf<'post'>>(
     path: P,
     ...request: RequestArguments<Request<P, 'post'>>
@@ -95,7 +98,7 @@ export class RestClient {
     return this.#request('delete', path, request[0])
   }
 
-  /** All records of a list, page by page as the loop proceeds. `query.limit` is the size of a page. */
+  /** All records in a list, page by page as the loop proceeds. `query.limit` is the page size. */
   async *list<P extends ListPath>(path: P, ...request: RequestArguments<Request<P, 'get'>>): AsyncGenerator<Item<P>> {
     const { query, ...rest } = (request[0] ?? {}) as { query?: object }
     let cursor: string | undefined
@@ -172,7 +175,7 @@ export class RestClient {
     const { status } = response
     if (status === 401) {
       this.#tokens.discard(token)
-      // Once more: the token may have been revoked since it was issued, but a new one is not.
+      // One more attempt: this token may have been revoked, and a new one is not.
       throw new Retryable(problem, false, 0, 2)
     }
     if (status === TOO_MANY_REQUESTS) throw new Retryable(problem, false, retryAfterSeconds(response.headers))
@@ -213,7 +216,7 @@ function checked(url: string): string {
   )
 }
 
-/** The path with values for its names in braces. */
+/** The path with its names in braces replaced by values. */
 function filled(path: string, names: Record<string, string> = {}): string {
   return path.replace(/\{(\w+)\}/g, (_match, name: string) => {
     const value = names[name]
@@ -231,7 +234,7 @@ function searchOf(query: Record<string, unknown> = {}): string {
   return search.size === 0 ? '' : `?${search}`
 }
 
-/** The JSON of an answer. An error may be of something between the client and the service, and then be a text. */
+/** An answer's JSON. An error may come from something between the client and the service, and then be plain text. */
 function contentOf({ ok }: Response, text: string): unknown {
   try {
     return JSON.parse(text)
@@ -241,22 +244,22 @@ function contentOf({ ok }: Response, text: string): unknown {
   }
 }
 
-/** The problem of an answer; made up where something between the client and the service has answered. */
+/** An answer's problem, or a made-up one where something between the client and the service has answered. */
 function problemOf({ status, statusText, url }: Response, answer: unknown): Problem {
   if (typeof answer === 'object' && answer !== null && 'code' in answer) return answer as Problem
   const detail = `the answer of ${url} is not of the service: ${statusText}`
   return { type: 'about:blank', title: statusText, status, detail, code: 'unavailable', request_id: 'none' }
 }
 
-/** The `ref_id` of a record that is to be created: the service creates no second record with it. */
+/** The `ref_id` of the record to create. The service creates no second record with it. */
 function refIdOf(body: unknown): unknown {
   const { ref_id, account } = (body ?? {}) as { ref_id?: unknown; account?: { ref_id?: unknown } }
   return ref_id ?? account?.ref_id
 }
 
 /**
- * After an attempt without an answer, `already_exists` may be about the record that this attempt has created: then it has
- * everything that was requested, and is the answer. Undefined for any other error.
+ * After an attempt without an answer, `already_exists` may be about the record created by that attempt. If the existing
+ * record has every requested member, it is the answer. Undefined for any other error.
  */
 function recordOfEarlierAttempt(error: unknown, { path, body }: Sent): unknown {
   if (!(error instanceof ApiProblem) || error.code !== 'already_exists') return undefined

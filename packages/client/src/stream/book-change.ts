@@ -1,22 +1,25 @@
-/** The status of a book, and one change as a loop sees it. Types alone. */
+/** A book's status, and one change as a loop sees it. Types only. */
 import type { Level } from './level.ts'
 
 /**
- * `LIVE`: equal to the book of the service. `STALE`: the service has no live source for the market now. `RESYNCING`: the
- * connection is lost, or the book is being repaired: what it shows is old, or nothing. `CLOSED`: it will not change again.
- * Only a LIVE book is a market to trade on.
+ * `LIVE`: equal to the service's book. `STALE`: the service has no live source for the market at present. `RESYNCING`:
+ * the connection is lost or the book is being repaired, and it shows old prices or nothing. `CLOSED`: it will not
+ * change again. Trade only on a LIVE book.
  */
 export type BookStatus = 'LIVE' | 'STALE' | 'RESYNCING' | 'CLOSED'
 
-/** What changed since the loop looked last. A slow loop gets one change for all that it missed. */
+/** What changed since the loop last looked. A slow loop gets one change for everything it missed. */
 export interface BookChange {
-  /** `SNAPSHOT`: `bids` and `asks` are the whole book. `UPDATE`: the levels that differ; the amount `0` removes one. */
+  /**
+   * `SNAPSHOT`: `bids` and `asks` are the whole book. `UPDATE`: the levels that differ, where the amount `0` removes
+   * one.
+   */
   readonly type: 'SNAPSHOT' | 'UPDATE'
   readonly status: BookStatus
-  /** Of the last message that is included: RFC 3339 with milliseconds. */
+  /** The time of the last included message: RFC 3339 with milliseconds. */
   readonly time: string
-  /** The highest first. */
+  /** Highest price first. */
   readonly bids: readonly Level[]
-  /** The lowest first. */
+  /** Lowest price first. */
   readonly asks: readonly Level[]
 }

@@ -1,13 +1,13 @@
 /**
- * The content of a book, built from messages and checked against the rules of the API: times increase, levels are sorted,
- * only levels that exist are removed, the number of decimals stays, bids stay below asks. A message that breaks a rule
- * throws `Fault`; the content is then no longer to be used. It knows no connection and no clock.
+ * A book's content, built from messages and checked against the API's rules: times increase, levels are sorted, only
+ * existing levels are removed, the number of decimals stays, bids stay below asks. A message that breaks a rule throws
+ * `Fault`, and the content must not be used afterwards. It knows no connection and no clock.
  */
 import { digestOf } from './digest.ts'
 import { decimalsOf, isBetter, type Level, SIDES, Side, type SideName, scaled } from './level.ts'
 import { type BookMessage, Fault } from './messages.ts'
 
-/** Called for every level that a message changes, with what it was: undefined for a new one. */
+/** Called for every level in an update, with the level before it: undefined for a new one. */
 type OnChange = (side: SideName, price: string, before: Level | undefined) => void
 
 const GONE = '0'
@@ -15,9 +15,9 @@ const GONE = '0'
 export class BookContent {
   readonly bids = new Side('bids')
   readonly asks = new Side('asks')
-  /** The time of the last message: RFC 3339 with milliseconds. */
+  /** The last message's time: RFC 3339 with milliseconds. */
   time = ''
-  /** Decimals of all prices and of all amounts; undefined before the first level. */
+  /** How many decimals all prices and all amounts have. Undefined before the first level. */
   priceDecimals: number | undefined
   amountDecimals: number | undefined
 
@@ -64,7 +64,7 @@ export class BookContent {
     this.#checkNotCrossed()
   }
 
-  /** Times have a fixed width, so they can be compared as text. */
+  /** Times have a fixed width, so they compare as text. */
   #advance(time: string): void {
     if (time <= this.time) throw new Fault(`a message of ${time} arrived after one of ${this.time}`)
     this.time = time
@@ -86,12 +86,12 @@ export class BookContent {
   }
 }
 
-/** Checks that each level of a message names the venues that its amount comes from. */
+/** Checks the venues named by each level in a message: their amounts must add up to the level's. */
 export function checkVenues(message: BookMessage): void {
   for (const { price, amount, scaledAmount, venues } of [...message.bids, ...message.asks]) {
     if (isZero(amount)) continue
     if (venues === undefined) throw new Fault(`the level at ${price} does not name its venues`)
-    // Where the service does not know them.
+    // The service does not know the venues.
     if (venues.length === 0) continue
     const isWrong = venues.some((share) => isZero(share.amount) || decimalsOf(share.amount) !== decimalsOf(amount))
     const sum = venues.reduce((total, share) => total + scaled(share.amount), 0n)

@@ -1,6 +1,7 @@
 /**
- * A live order book. It applies every message of its subscription, checks each one, and begins again from a new SNAPSHOT as
- * soon as one is wrong; over a lost connection it is resumed from the last message. Its status is never better than it is.
+ * A live order book. It applies and checks every message in its subscription. After a wrong message it starts again
+ * from a new SNAPSHOT. After a lost connection it resumes from the last message. Its status is never better than its
+ * content.
  */
 
 import type { BookChange, BookStatus } from './book-change.ts'
@@ -11,45 +12,48 @@ import { type BookMessage, type BookStatement, Fault, type InstrumentState } fro
 import { closedError, type Subscription } from './subscription.ts'
 
 export interface BookOptions {
-  /** Best levels per side: 1, 5, 10, 25, 50, 100, 500 or 1000. Default: all that the service publishes. */
+  /** Best levels per side: 1, 5, 10, 25, 50, 100, 500 or 1000. Default: all published levels. */
   readonly depth?: number
   /** At most one update per this time, in milliseconds: 50, 100, 250, 500 or 1000. Default: every update. */
   readonly interval?: number
-  /** Levels name their venues: see `venues` of a level. Default: false. Without effect in the base protocol. */
+  /** Levels name their venues: see a level's `venues`. Default: false. No effect in the base protocol. */
   readonly attribution?: boolean
   /** Closes the book. */
   readonly signal?: AbortSignal
 }
 
-/** A book, kept current by its client. Loop over it for its changes; several loops may read the same book. */
+/** A book, kept current by its client. Loop over it for its changes. Several loops may read the same book. */
 export interface Book extends AsyncIterable<BookChange> {
   readonly market: string
   readonly status: BookStatus
-  /** Of the last message: RFC 3339 with milliseconds. */
+  /** The last message's time: RFC 3339 with milliseconds. */
   readonly time: string
-  /** Of the last message; undefined in the base protocol. The evidence of a price names its book by it. */
+  /** The last message's cursor, undefined in the base protocol. A price's evidence names its book by this cursor. */
   readonly cursor: string | undefined
   readonly bestBid: Level | undefined
   readonly bestAsk: Level | undefined
-  /** The best levels, best first; without a count all of them. */
+  /** The best levels, best first, or all levels without a count. */
   bids(count?: number): Level[]
   asks(count?: number): Level[]
-  /** Decimals of all prices and amounts, and thereby the unit of the scaled integers; undefined before the first level. */
+  /**
+   * How many decimals all prices and amounts have, and thereby the unit of the scaled integers. Undefined before the
+   * first level.
+   */
   readonly priceDecimals: number | undefined
   readonly amountDecimals: number | undefined
-  /** Whether the instrument trades at its venue; undefined where the service does not know or say. */
+  /** Whether the instrument trades at its venue. Undefined where the service does not know or report it. */
   readonly instrumentState: InstrumentState | undefined
-  /** The last comparison with the digest of the service; undefined before the first, and in the base protocol. */
+  /** The last comparison with the service's digest. Undefined before the first one, and in the base protocol. */
   readonly digestMatch: DigestMatch | undefined
-  /** Ends the subscription, and with it the loops. */
+  /** Ends the subscription and its loops. */
   close(): void
 }
 
-/** The digest of the whole book was equal to that of the service. A book whose digest differs is repaired instead. */
+/** The whole book's digest was equal to the service's. A book whose digest differs is repaired instead. */
 export interface DigestMatch {
   /** 16 lower-case hexadecimal digits. */
   readonly digest: string
-  /** When the service stated it, by its clock: RFC 3339 with nanoseconds. */
+  /** When the service stated it, on its clock: RFC 3339 with nanoseconds. */
   readonly time: string
 }
 
@@ -61,13 +65,13 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   status: BookStatus = 'RESYNCING'
   instrumentState: InstrumentState | undefined
   digestMatch: DigestMatch | undefined
-  /** Why it was given up. */
+  /** Why the subscription was given up. */
   error: unknown
   readonly #options: BookOptions
   readonly #readers = new Set<ChangeReader>()
-  /** Of the last message of `tidegate.v1`, if the content may be resumed from there. */
+  /** The last message's cursor in `tidegate.v1`, if the content may be resumed from there. */
   #cursor: string | undefined
-  /** Nothing was received since the acknowledgement. */
+  /** No message has arrived since the acknowledgement. */
   #isFirst = true
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves with the first SNAPSHOT. */
@@ -106,7 +110,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
     return this.content.amountDecimals
   }
 
-  // The base protocol has no depths: the whole book is received there, and its best levels are shown.
+  // The base protocol has no depths: the client receives the whole book and shows its best levels.
   bids(count = this.#options.depth ?? Number.POSITIVE_INFINITY): Level[] {
     return this.content.bids.top(count)
   }
@@ -125,7 +129,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
     const { market } = this
     if (!isExtended) return { market }
     const { depth, interval: interval_ms, attribution } = this.#options
-    // JSON leaves out what is undefined.
+    // JSON omits undefined members.
     return { market, depth, interval_ms, attribution: attribution || undefined, resume: this.#cursor }
   }
 
@@ -139,7 +143,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
     else this.#update(message)
     this.#cursor = message.position?.cursor
     this.#isFirst = false
-    // No source sends an empty book; a service without a source withdraws it.
+    // No source sends an empty book. A service without a source withdraws the book.
     this.#become(this.content.isEmpty ? 'STALE' : 'LIVE')
     if (message.isSnapshot) this.#settle?.()
     this.#wakeReaders()
@@ -178,7 +182,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
 
   #replace(message: BookMessage): void {
     const content = new BookContent()
-    // Of two connections, the second may be to a node that is a little behind the first.
+    // Only within one subscription: after a reconnect, the new node may lag slightly behind the previous one.
     if (!this.#isFirst) content.time = this.content.time
     content.replace(message)
     this.content = content
@@ -188,7 +192,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   #update(message: BookMessage): void {
     const { position } = message
     if (this.#isFirst && this.#cursor === undefined) throw new Fault('an UPDATE arrived before the SNAPSHOT')
-    // The first UPDATE after a withdrawal, which emptied the book, names no message before it.
+    // The first UPDATE after a withdrawal, which emptied the book, names no previous message.
     const follows = position?.prev === this.#cursor || (position?.prev === undefined && this.content.isEmpty)
     if (!follows) throw new Fault('a message is missing: an UPDATE follows one that was not received')
     this.content.update(message, (side, price, before) => {

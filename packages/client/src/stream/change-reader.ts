@@ -1,7 +1,7 @@
 /**
- * One loop over the changes of a book. It keeps what the loop has not seen yet: not the changes themselves, but what each
- * changed level was when the loop last looked. So a slow loop gets one exact change for all that it missed, and
- * what is kept is never more than a book.
+ * One loop over a book's changes. It keeps what the loop has not seen yet: for each changed level, its state when the
+ * loop last looked, not the changes themselves. So a slow loop gets one exact change for everything it missed, and the
+ * memory never exceeds a book's.
  */
 import type { BookChange, BookStatus } from './book-change.ts'
 import type { BookContent } from './book-content.ts'
@@ -9,7 +9,7 @@ import { isBetter, isSame, Level, SIDES, type SideName } from './level.ts'
 import { type Readable, Reader } from './reader.ts'
 
 const GONE = '0'
-/** Changed levels beyond the size of the book, from which on the whole book is the shorter change. */
+/** With this many more changed levels than the book has levels, the whole book is the shorter change. */
 const SPARE = 100
 
 export interface ReadableBook extends Readable {
@@ -21,7 +21,7 @@ export class ChangeReader extends Reader<BookChange> {
   readonly #book: ReadableBook
   /** The next change is the whole book. */
   #isWhole = true
-  /** The levels that changed, by price, as they were: undefined for a new one. */
+  /** The changed levels by price, each in its earlier state: undefined for a new one. */
   #before: Record<SideName, Map<string, Level | undefined>> = { bids: new Map(), asks: new Map() }
   #status: BookStatus | undefined
 

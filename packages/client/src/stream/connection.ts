@@ -1,7 +1,7 @@
 /**
- * One connection to the stream, opened again whenever it ends: with a delay that grows while attempts fail and is spread at
- * random, with a new token where the old one was rejected, and not at all where the service has said that it is of no use.
- * It opens sockets and moves texts; what they mean is the matter of `StreamClient`.
+ * One connection to the stream, opened again whenever it ends. The delay grows while attempts fail and has a random
+ * part. A rejected token is replaced by a new one. There is no further attempt where the service's answer makes it
+ * pointless. This file opens sockets and moves texts, and `StreamClient` interprets them.
  */
 import { retryAfterSeconds, type TokenSource, TokenUnavailable } from '../credentials.ts'
 import { reasonOf, TidegateError } from '../errors.ts'
@@ -15,7 +15,7 @@ export interface ConnectionLost {
 }
 
 export interface ConnectionOptions {
-  /** Address of the stream, with its path. */
+  /** The stream's address, with its path. */
   readonly url: string
   /** Absent: the handshake carries no token. */
   readonly tokens: TokenSource | undefined
@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly onOpen: () => void
   readonly onText: (text: unknown) => void
   readonly onLost: (lost: ConnectionLost) => void
-  /** It will not be opened again. */
+  /** The connection will not be opened again. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -32,18 +32,20 @@ interface Ending {
   readonly code?: number
   readonly reason: string
   readonly retryAfterSeconds?: number
-  /** There was no answer at all. */
+  /** No answer arrived at all. */
   readonly isUnreachable?: boolean
 }
 
 const EXTENDED = 'tidegate.v1'
 const PROTOCOLS = [EXTENDED, 'tidegate.default']
 const HANDSHAKE_MILLISECONDS_MAX = 10_000
-/** How long a connection may be silent follows from its heartbeats; before the second one it is this. */
+/**
+ * A connection's longest permitted silence follows from its heartbeats. Before the second heartbeat it is this long.
+ */
 const SILENCE_MILLISECONDS_MAX = 50_000
 const SILENCE_MILLISECONDS_MIN = 10_000
 const SILENT_HEARTBEATS = 5
-/** The most that `stream.heartbeat_seconds` can be is an hour; a clock that is set makes it look longer. */
+/** The longest `stream.heartbeat_seconds` is an hour. A clock that is set makes an interval look longer. */
 const HEARTBEAT_SILENCE_MAX = SILENT_HEARTBEATS * 3_600_000
 const WATCH_MILLISECONDS = 5_000
 const BACKOFF_SECONDS_MAX = 30
@@ -62,7 +64,7 @@ export class Connection {
   /** Ends the open connection from this side. */
   #cut: ((reason: string) => void) | undefined
   #hasWorked = false
-  /** Attempts since data was received. */
+  /** Attempts since data was last received. */
   #failures = 0
   #lastArrival = 0
   #silenceMilliseconds = SILENCE_MILLISECONDS_MAX
@@ -93,22 +95,22 @@ export class Connection {
     this.#running = undefined
   }
 
-  /** Ends the connection, because something on it is wrong, and opens another one. */
+  /** Ends a faulty connection and opens another one. */
   restart(reason: string): void {
     this.#cut?.(reason)
   }
 
-  /** Sends a request, if the connection is open. */
+  /** Sends a request if the connection is open. */
   send(request: object): void {
     this.#socket?.send(JSON.stringify(request))
   }
 
-  /** The connection serves its purpose: the next delay is a short one again. */
+  /** The connection works: the next delay is short again. */
   confirm(): void {
     this.#failures = 0
   }
 
-  /** A heartbeat came so long after the one before. */
+  /** @param milliseconds the time between the last two heartbeats */
   noteHeartbeats(milliseconds: number): void {
     const silence = SILENT_HEARTBEATS * milliseconds
     this.#silenceMilliseconds = Math.min(HEARTBEAT_SILENCE_MAX, Math.max(SILENCE_MILLISECONDS_MIN, silence))
@@ -119,11 +121,11 @@ export class Connection {
     while (true) {
       const ending = await this.#attempt(signal)
       signal.throwIfAborted()
-      // Before it has ever worked, a wrong address is more likely than an outage.
+      // Before the first successful connection, a wrong address is more likely than an outage.
       if (ending.isUnreachable && !this.#hasWorked)
         throw new TidegateError('UNREACHABLE', `${ending.reason}. Check the address, and whether the service runs`)
       const pause = (ending.retryAfterSeconds ?? 0) + (ending.code === FLOOD ? FLOOD_PAUSE_SECONDS : 0)
-      // Random, so that after a restart of the service not all clients come back at the same moment.
+      // Random, so that after the service restarts, not all clients reconnect at the same moment.
       const backoff = platform.random() * Math.min(BACKOFF_SECONDS_MAX, 2 ** this.#failures++)
       const retryInMilliseconds = Math.round((pause + backoff) * 1_000)
       const { code, reason } = ending
@@ -132,7 +134,7 @@ export class Connection {
     }
   }
 
-  /** One connection, from the token to the close; throws when another attempt is of no use. */
+  /** One connection, from the token to the close. Throws when another attempt is pointless. */
   async #attempt(signal: AbortSignal): Promise<Ending> {
     const { url, tokens, platform } = this.#options
     let token: string | undefined
@@ -142,7 +144,7 @@ export class Connection {
       signal.throwIfAborted()
       socket = await platform.socket(url, token === undefined ? PROTOCOLS : [...PROTOCOLS, `bearer.${token}`])
       if (signal.aborted) {
-        // It was closed meanwhile.
+        // The connection was closed meanwhile.
         abandon(socket)
         signal.throwIfAborted()
       }
@@ -155,7 +157,7 @@ export class Connection {
     const ending = await this.#connect(socket, signal)
     signal.throwIfAborted()
     if (ending === undefined) {
-      // A new token for the next attempt, whatever the reason was: not every runtime reports it.
+      // A new token for the next attempt, whatever the reason, because not every runtime reports it.
       if (token !== undefined) tokens?.discard(token)
       return this.#refusal(token, signal)
     }
@@ -172,7 +174,7 @@ export class Connection {
     return ending
   }
 
-  /** Resolves to the end of the connection; to undefined when it does not open. */
+  /** Resolves to the connection's end, or to undefined when it does not open. */
   #connect(socket: Socket, signal: AbortSignal): Promise<Ending | undefined> {
     return new Promise((resolve) => {
       const settle = (): void => {
@@ -225,7 +227,7 @@ export class Connection {
         onText(data)
       }
       socket.onclose = ({ code, reason }) => end({ code, reason: closeText(code, reason) })
-      // Deno reports no close after it.
+      // Deno reports no close after an error.
       socket.onerror = () => end({ code: 1006, reason: 'the connection failed' })
       this.#hasWorked = true
       watch()
@@ -234,8 +236,8 @@ export class Connection {
   }
 
   /**
-   * Why a handshake failed. The WebSocket of browsers does not report it; the same request without an upgrade does, where
-   * the service may be asked.
+   * Finds out why a handshake failed. Browsers' WebSockets do not report it. The same request without an upgrade does,
+   * where the page may send it.
    */
   async #refusal(token: string | undefined, signal: AbortSignal): Promise<Ending> {
     const { url, platform } = this.#options
@@ -248,7 +250,8 @@ export class Connection {
         (both) => answerOf(platform, url.replace(/^ws/, 'http'), token, both),
       )
       const text = `${url} answered ${status}${typeof detail === 'string' ? `: ${detail}` : ''}`
-      // What was accepted once is rejected for a while when keys are rotated; a new token is rejected again otherwise.
+      // While keys are rotated, a token that worked before may be rejected for a time. Otherwise a new token is
+      // rejected again.
       const isHopeless = status === 401 && (token === undefined || (!this.#hasWorked && this.#failures > 0))
       if (status === 403 || isHopeless)
         throw new TidegateError('STREAM_REFUSED', `${text}. Ask the operator for access to the stream`)
@@ -263,7 +266,7 @@ export class Connection {
   }
 }
 
-/** What the service answers to a handshake without an upgrade. */
+/** The service's answer to a handshake without an upgrade. */
 async function answerOf(
   platform: Platform,
   url: string,
@@ -275,15 +278,15 @@ async function answerOf(
   return [response, (await response.json().catch(() => ({}))) as { detail?: unknown }]
 }
 
-/** 1006 stands for a connection that ended without a close. */
+/** 1006 stands for a connection that ended without a close frame. */
 function closeText(code: number, reason: string): string {
   return code === 1006 ? 'the connection was lost' : `closed with ${code} ${reason}`.trimEnd()
 }
 
-/** Closes a socket and hears no more of it: on a dead connection, a close may take minutes. */
+/** Closes a socket and ignores its events: on a dead connection, a close may take minutes. */
 function abandon(socket: Socket): void {
   socket.onopen = socket.onmessage = socket.onclose = null
-  // A socket that is closed before it has opened reports an error, which must have a listener.
+  // A socket closed before it opened reports an error, which must have a listener.
   socket.onerror = () => undefined
   socket.close(1000)
 }

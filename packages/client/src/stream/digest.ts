@@ -1,13 +1,13 @@
 /**
- * The digest of a book, which heartbeats of `tidegate.v1` carry: the sum, modulo 2^64, of a hash of each level. The hash is
- * 64-bit FNV-1a of `side|price|amount`, followed by the finaliser `fmix64` of MurmurHash3.
+ * A book's digest, as heartbeats carry it in `tidegate.v1`: the sum, modulo 2^64, over each level's hash. The hash is
+ * 64-bit FNV-1a over `side|price|amount`, followed by MurmurHash3's finaliser `fmix64`.
  */
 import type { Level, Side } from './level.ts'
 
 const MASK = 0xffff_ffff_ffff_ffffn
 const WORD = 0x1_0000_0000
 
-/** A level never changes, so it is hashed once however many heartbeats it lives through. */
+/** A level never changes, so it is hashed only once, however many heartbeats follow. */
 const hashes = new WeakMap<Level, bigint>()
 
 /** 16 lower-case hexadecimal digits. */
@@ -28,7 +28,7 @@ function hashOf(name: string, level: Level): bigint {
   return hash
 }
 
-/** In two words of 32 bits, because BigInt would take ten times as long. */
+/** In two 32-bit words, because BigInt would take ten times as long. */
 function fnv1a(text: string): bigint {
   let [high, low] = [0xcbf29ce4, 0x84222325]
   for (let index = 0; index < text.length; index++) {

@@ -1,6 +1,6 @@
 /**
- * The executions of a market, every one of them in order, or a GAP in the place of those that are lost: over a lost
- * connection in the base protocol, where the service no longer has them, or when the reader does not keep up.
+ * A market's executions, complete and in order. A GAP replaces any lost ones. They are lost when a connection ends in
+ * the base protocol, when the service no longer has them, or when the reader does not keep up.
  */
 import { type BookStatement, type Execution, type ExecutionMessage, Fault } from './messages.ts'
 import { Wakeup } from './reader.ts'
@@ -17,14 +17,14 @@ export interface ExecutionOptions {
   readonly signal?: AbortSignal
 }
 
-/** Loop over it once; several loops would share the executions. */
+/** Loop over it once: several loops would share the executions. */
 export interface Executions extends AsyncIterable<Execution | ExecutionGap> {
   readonly market: string
-  /** Ends the subscription, and with it the loop. */
+  /** Ends the subscription and its loop. */
   close(): void
 }
 
-/** Executions that wait for the reader; the oldest are given up for a GAP beyond that. */
+/** Executions that wait for the reader. Beyond this many, a GAP replaces the oldest. */
 const QUEUED_MAX = 10_000
 
 export class LiveExecutions implements Executions, Subscription {
@@ -84,7 +84,7 @@ export class LiveExecutions implements Executions, Subscription {
   }
 
   confirm(_statement: BookStatement): void {
-    // Statements are about books.
+    // Statements are about books only.
   }
 
   suspend(reason: string): void {

@@ -1,25 +1,25 @@
-/** One level of a book, and one side of a book as a sorted list of levels. Numbers are exact: decimal text or integers. */
+/** A book's level, and a book's side as a sorted list of levels. Numbers are exact: decimal text or integers. */
 
 export type SideName = 'bids' | 'asks'
 
 export const SIDES: readonly SideName[] = ['bids', 'asks']
 
-/** What one venue has of the amount of a level. */
+/** One venue's share of a level's amount. */
 export interface VenueShare {
   readonly venue: string
-  /** Decimal text with the decimals of the market. */
+  /** Decimal text with the market's decimals. */
   readonly amount: string
 }
 
-/** A price with the amount that is bid or asked at it. */
+/** A price and the amount bid or asked at it. */
 export class Level {
-  /** Decimal text with the decimals of the market: `60000.10`. The same price always has the same text. */
+  /** Decimal text with the market's decimals: `60000.10`. The same price always has the same text. */
   readonly price: string
-  /** Decimal text with the decimals of the market: `0.25000000`. In a change, `0` means that the level is gone. */
+  /** Decimal text with the market's decimals: `0.25000000`. In a change, `0` means that the level is gone. */
   readonly amount: string
   /**
-   * How the amount is divided between the venues of the market; their amounts add up to it. Empty where the service does not
-   * know; undefined where the level is gone, without the option `attribution`, and in the base protocol.
+   * The amount divided between the market's venues, whose shares add up to it. Empty where the service does not know
+   * the venues. Undefined where the level is gone, without the option `attribution`, and in the base protocol.
    */
   readonly venues: readonly VenueShare[] | undefined
 
@@ -44,14 +44,14 @@ export function scaled(text: string): bigint {
   return BigInt(text.replace('.', ''))
 }
 
-/** Number of digits after the point. */
+/** How many digits follow the point. */
 export function decimalsOf(text: string): number {
   const point = text.indexOf('.')
   return point === -1 ? 0 : text.length - point - 1
 }
 
 /**
- * Whether `left` stands before `right` on its side: the highest bid and the lowest ask are first. Both have the same number
+ * Whether `left` precedes `right` on its side: the highest bid and the lowest ask are first. Both have the same number
  * of decimals and no leading zeros, so the longer text is the larger number.
  */
 export function isBetter(side: SideName, left: string, right: string): boolean {
@@ -59,7 +59,10 @@ export function isBetter(side: SideName, left: string, right: string): boolean {
   return side === 'asks' ? isLess : left !== right && !isLess
 }
 
-/** Whether both levels of a price, where there are any, have the same amount, divided in the same way. */
+/**
+ * Whether two levels at a price have the same amount, divided in the same way. An absent level equals only an absent
+ * one.
+ */
 export function isSame(left: Level | undefined, right: Level | undefined): boolean {
   return left?.amount === right?.amount && sharesText(left) === sharesText(right)
 }
@@ -70,7 +73,7 @@ function sharesText(level: Level | undefined): string | undefined {
 
 export class Side {
   readonly name: SideName
-  /** The best one is the last, because most changes are near it: an insertion there moves little. */
+  /** The best level is last: most changes are near it, and an insertion there moves few levels. */
   #levels: Level[] = []
 
   constructor(name: SideName) {
@@ -85,12 +88,12 @@ export class Side {
     return this.#levels.at(-1)
   }
 
-  /** The best levels, the best first. */
+  /** The best levels, best first. */
   top(count: number): Level[] {
     return this.#levels.slice(Math.max(0, this.#levels.length - count)).reverse()
   }
 
-  /** All levels, in no order that a caller may rely on. */
+  /** All levels, in an order no caller may rely on. */
   [Symbol.iterator](): Iterator<Level> {
     return this.#levels[Symbol.iterator]()
   }
@@ -100,7 +103,7 @@ export class Side {
     return level?.price === price ? level : undefined
   }
 
-  /** Replaces all levels by these, the best first. */
+  /** Replaces all levels. `levels` has the best first. */
   replace(levels: readonly Level[]): void {
     this.#levels = [...levels].reverse()
   }
@@ -115,7 +118,7 @@ export class Side {
     this.#levels.splice(this.#place(price), 1)
   }
 
-  /** The index of the price, or the one that it would have. */
+  /** The price's index, or the index where it would be inserted. */
   #place(price: string): number {
     let [low, high] = [0, this.#levels.length]
     while (low < high) {

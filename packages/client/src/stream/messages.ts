@@ -1,18 +1,18 @@
 /**
- * The messages of the stream: parsed and validated, so that nothing behind this file meets a member that is missing or of
- * another type. Members and channels that are not known are ignored, because services add some.
+ * The stream's messages, parsed and validated, so that the other files never meet a missing member or one with another
+ * type. Unknown members and channels are ignored, because services add some.
  */
 import { Level, type VenueShare } from './level.ts'
 
-/** A message that breaks a rule of the API, or that contradicts what was received before. */
+/** A message that breaks a rule of the API, or contradicts an earlier message. */
 export class Fault extends Error {
   override name = 'Fault'
 }
 
-/** The place of a message in its channel; only in `tidegate.v1`. */
+/** A message's position in its channel, only in `tidegate.v1`. */
 export interface Position {
   readonly cursor: string
-  /** The cursor of the message before; absent in the first one. */
+  /** The previous message's cursor. Absent in the first message. */
   readonly prev: string | undefined
 }
 
@@ -26,7 +26,7 @@ export interface BookMessage {
   readonly position: Position | undefined
 }
 
-/** The best level of each side, where there is one. */
+/** Each side's best level, where there is one. */
 export interface TopMessage {
   readonly kind: 'top'
   readonly market: string
@@ -49,11 +49,11 @@ export interface Execution {
   readonly type: 'EXECUTION'
   readonly price: string
   readonly amount: string
-  /** When it was traded: RFC 3339 with milliseconds. */
+  /** When the trade happened: RFC 3339 with milliseconds. */
   readonly executedAt: string
-  /** Unique within the market; only in `tidegate.v1`, as are the next two. */
+  /** Unique within the market. This and the next two members exist only in `tidegate.v1`. */
   readonly id?: string
-  /** The side of the taker. */
+  /** The taker's side. */
   readonly side?: 'buy' | 'sell'
   readonly venue?: string
 }
@@ -61,10 +61,10 @@ export interface Execution {
 /** Whether the instrument trades at its venue. */
 export type InstrumentState = 'OPEN' | 'HALTED' | 'AUCTION' | 'CLOSED'
 
-/** What a heartbeat of `tidegate.v1` states about a book. */
+/** A heartbeat's statement about a book, in `tidegate.v1`. */
 export interface BookStatement {
   readonly market: string
-  /** When it was stated, by the clock of the service: RFC 3339 with nanoseconds. */
+  /** When the service stated it, on its clock: RFC 3339 with nanoseconds. */
   readonly time: string
   readonly cursor: string
   readonly digest: string | undefined
@@ -81,10 +81,10 @@ export interface ReplyEntry {
   readonly text: string
 }
 
-/** The messages of the channels that are subscribed for a market. */
+/** The messages from channels subscribed per market. */
 export type DataMessage = BookMessage | TopMessage | ExecutionMessage
 
-/** The channel of each kind of message. */
+/** The channel for each message kind. */
 export const CHANNELS = {
   book: 'market_data',
   top: 'market_data.top_of_book',
@@ -95,7 +95,7 @@ export type ChannelType = (typeof CHANNELS)[keyof typeof CHANNELS]
 
 export type Message =
   | DataMessage
-  /** `time` and `milliseconds`: when it was sent, by the clock of the service. */
+  /** `time` and `milliseconds`: when it was sent, on the service's clock. */
   | {
       readonly kind: 'heartbeat'
       readonly time: string
@@ -109,14 +109,17 @@ export type Message =
 
 type Members = Readonly<Record<string, unknown>>
 
-/** At most as many digits as any number of the service, and no leading zeros: prices are compared by their length. */
+/**
+ * No more digits than any number from the service has, and no leading zeros, because prices are compared by their
+ * length.
+ */
 const DECIMAL = /^(0|[1-9]\d{0,39})(\.\d{1,40})?$/
-/** UTC with a fixed number of digits, so that times can be compared as text. */
+/** UTC with a fixed number of digits, so that times compare as text. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const NANOSECOND_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/
 const INSTRUMENT_STATES: readonly unknown[] = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED']
 
-/** Throws `Fault` when it is not a message of the API. */
+/** Throws `Fault` for anything but a message of the API. */
 export function parseMessage(data: unknown): Message {
   const message = membersOf(parsed(data))
   switch (message.channel) {
@@ -191,7 +194,7 @@ function executionMessage({ payload, stream }: Members): ExecutionMessage {
 function heartbeat({ payload }: Members): Message {
   const { timestamp, books } = membersOf(payload)
   const time = textOf(timestamp, NANOSECOND_TIME)
-  // Dates have milliseconds: the first 23 characters.
+  // `Date` has milliseconds: the first 23 characters.
   const milliseconds = Date.parse(`${time.slice(0, 23)}Z`)
   if (Number.isNaN(milliseconds)) throw new Fault(`a heartbeat has the time ${time}`)
   const statements = listOf(books ?? []).map((entry) => bookStatement(entry, time))
@@ -262,7 +265,7 @@ function excerpt(value: unknown): string {
   return String(JSON.stringify(value)).slice(0, 80)
 }
 
-/** What a subscription is identified by, on a connection and in replies. */
+/** Identifies a subscription on a connection and in replies. */
 export function subscriptionKey(channel: string, market: string | undefined): string {
   return market === undefined ? channel : `${channel} ${market}`
 }

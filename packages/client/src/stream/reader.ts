@@ -1,15 +1,15 @@
 /**
- * One loop over something that changes: waits until there is something to take. Calls of `next` that overlap are answered in
- * their order.
+ * One loop over something that changes. It waits until there is something to take. Overlapping `next` calls are
+ * answered in order.
  */
 
-/** What a loop reads. `error`: why it was given up, once the status is CLOSED. */
+/** The source read by a loop. `error`: why it was given up, once the status is CLOSED. */
 export interface Readable {
   readonly status: string
   readonly error: unknown
 }
 
-/** Wakes everything that waits for it. */
+/** Wakes all its waiters. */
 export class Wakeup {
   #promise: Promise<void> | undefined
   #resolve: () => void = () => undefined
@@ -33,13 +33,13 @@ export abstract class Reader<Change> implements AsyncIterableIterator<Change> {
   readonly #news = new Wakeup()
   #isDone = false
 
-  /** `onReturn`: the loop has ended or was left. */
+  /** `onReturn`: called when the loop has ended or was left. */
   constructor(source: Readable, onReturn: () => void) {
     this.#source = source
     this.#onReturn = onReturn
   }
 
-  /** What the loop has not seen yet; undefined when it has seen everything. */
+  /** What the loop has not seen yet, or undefined when it has seen everything. */
   protected abstract take(): Change | undefined
 
   [Symbol.asyncIterator](): this {

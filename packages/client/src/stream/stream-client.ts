@@ -1,7 +1,7 @@
 /**
- * A client of the stream: one connection, and the subscriptions that it carries. It requests what is subscribed whenever the
- * connection opens, passes each message on to its subscription, and begins a subscription again when a message is wrong or
- * the service has ended it.
+ * A stream client: one connection and its subscriptions. It requests all subscriptions whenever the connection opens,
+ * and passes each message to its subscription. It begins a subscription again when a message is wrong or the service
+ * has ended it.
  */
 import { TidegateError } from '../errors.ts'
 import { abortable, PLATFORM, type Platform } from '../platform.ts'
@@ -28,14 +28,14 @@ import {
 import type { Subscription } from './subscription.ts'
 import { LiveTopOfBook, type TopOfBook, type TopOfBookOptions } from './top-of-book.ts'
 
-/** `requested`: what arrives until the acknowledgement belongs to an earlier subscription. */
+/** `requested`: anything that arrives before the acknowledgement belongs to an earlier subscription. */
 type Stage = 'requested' | 'active'
 
 interface Row {
   readonly subscription: Subscription
   /** Absent: not requested on this connection. */
   stage?: Stage
-  /** Times that it was begun again in short succession, the last time when. */
+  /** How often the subscription was begun again in short succession, and when last. */
   repairs: number
   repairedAt: number
   cancelRepair: () => void
@@ -46,8 +46,9 @@ interface Row {
 const REPAIR_MILLISECONDS = 1_000
 const REPAIR_MILLISECONDS_MAX = 30_000
 /**
- * Entries of one request. A service rejects messages of more than 64 KiB (`stream.inbound_bytes_max`), and an entry has less
- * than 256 bytes. It also rejects more entries than subscriptions (`stream.subscriptions_max`), which it does not announce.
+ * Entries per request. A service rejects messages over 64 KiB (`stream.inbound_bytes_max`), and an entry has less than
+ * 256 bytes. It also rejects a request with more entries than `stream.subscriptions_max` permits, a limit it does not
+ * announce.
  */
 const ENTRIES_MAX = 200
 /** After this time without a fault, the next one is repaired at once. */
@@ -63,13 +64,13 @@ export class StreamClient {
   #isOpen = false
   #hasHeartbeat = false
   #lastHeartbeat: number | undefined
-  /** Our requests to unsubscribe that the service has not answered; an answer beyond them is a notice of its own. */
+  /** Our unanswered unsubscribe requests. An unsubscribe reply beyond them is the service's own notice. */
   readonly #unsubscribing = new Map<string, number>()
-  /** The subscribe request that the service has not answered. There is one at a time, because errors name no request. */
+  /** The unanswered subscribe request. There is only one at a time, because errors name no request. */
   #unanswered: { readonly rows: readonly Row[]; readonly entryCount: number } | undefined
-  /** Of the next request. */
+  /** The next request's limit. */
   #entriesMax = ENTRIES_MAX
-  /** Something is to be requested at the end of this tick: everything that a program subscribes together. */
+  /** A request is due at the end of this tick, for everything the program subscribes together. */
   #isFlushing = false
   #lastLoss: string | undefined
 
@@ -91,8 +92,8 @@ export class StreamClient {
   }
 
   /**
-   * The live book of a market; resolves when it is complete. Rejects when the service refuses, or when `signal` is aborted:
-   * as long as the service cannot be reached, or has no source for the market, the client waits.
+   * A market's live book. Resolves when the book is complete. Rejects when the service refuses the subscription, or
+   * when `signal` is aborted. While the service cannot be reached, or has no source for the market, the client waits.
    */
   async book(market: string, options: BookOptions = {}): Promise<Book> {
     checkWhole('depth', options.depth)
@@ -103,8 +104,8 @@ export class StreamClient {
   }
 
   /**
-   * The best price of each side of a market, which costs less than its book; resolves with the first ones. It rejects and
-   * waits as `book` does.
+   * The best price on each side of a market, which costs less than its book. Resolves with the first prices. It rejects
+   * and waits as `book` does.
    */
   async topOfBook(market: string, options: TopOfBookOptions = {}): Promise<TopOfBook> {
     checkWhole('interval', options.interval)
@@ -112,7 +113,7 @@ export class StreamClient {
     return this.#add(top, top.ready, options.signal)
   }
 
-  /** The executions of a market from now on; resolves when the service has accepted the subscription. */
+  /** A market's executions from now on. Resolves when the service has accepted the subscription. */
   async executions(market: string, options: ExecutionOptions = {}): Promise<Executions> {
     const executions = new LiveExecutions(market, () => this.#remove(executions))
     return this.#add(executions, executions.ready, options.signal)
@@ -203,8 +204,8 @@ export class StreamClient {
   }
 
   /**
-   * Requests, at the end of the tick, what is not requested on the open connection: as much as fits into one request. The
-   * answer to it requests the rest.
+   * At the end of the tick, subscribes whatever the open connection has not requested yet, as much as fits into one
+   * request. Its answer triggers the next request.
    */
   #request(): void {
     if (this.#isFlushing || !this.#isOpen) return
@@ -214,7 +215,7 @@ export class StreamClient {
       if (!this.#isOpen || this.#unanswered !== undefined) return
       const waiting = [...this.#rows.values()].filter(({ stage }) => stage === undefined)
       if (waiting.length === 0) return
-      // First, so that of too many subscriptions it is not the one that the service refuses.
+      // The heartbeat goes first, so that the service never refuses it when there are too many subscriptions.
       const channels: object[] = this.#hasHeartbeat ? [] : [{ type: 'heartbeat' }]
       const rows = waiting.slice(0, this.#entriesMax - channels.length)
       const isExtended = this.#connection.isExtended
@@ -253,14 +254,14 @@ export class StreamClient {
     }
   }
 
-  /** The service has carried out the last request. */
+  /** The service has answered the last subscribe request. */
   #receiveAnswer(): void {
     this.#hasHeartbeat = true
     this.#unanswered = undefined
     this.#request()
   }
 
-  /** The service has rejected a request as a whole. */
+  /** The service has rejected a whole request. */
   #receiveError(error: string, text: string): void {
     if (error === 'INTERNAL_SERVER_ERROR') throw new Fault(text)
     const { rows, entryCount } = this.#unanswered ?? { rows: [], entryCount: 0 }
@@ -268,7 +269,7 @@ export class StreamClient {
       this.#endAll(new TidegateError('PROTOCOL_ERROR', `a request was rejected: ${error}, ${text}`))
       return
     }
-    // It may have had too many entries: in smaller requests, each is answered for itself.
+    // It may have had too many entries: in smaller requests, each entry gets its own answer.
     this.#entriesMax = Math.floor(entryCount / 2)
     for (const row of rows) if (row.stage === 'requested') delete row.stage
     this.#unanswered = undefined
@@ -298,8 +299,8 @@ export class StreamClient {
     const row = this.#rows.get(key)
     const unsubscribing = this.#unsubscribing.get(key) ?? 0
     if (isSubscribe) {
-      // Replies come in the order of the requests: before that to our last unsubscribe, they are to an earlier subscribe.
-      // A second acknowledgement of the same request says nothing new.
+      // Replies come in request order. Before the reply to our last unsubscribe, they belong to an earlier subscribe. A
+      // second acknowledgement for the same request adds nothing.
       if (row?.stage === 'requested' && unsubscribing === 0) this.#receiveAcknowledgement(row, entry)
     } else if (unsubscribing > 0) {
       this.#unsubscribing.set(key, unsubscribing - 1)
@@ -322,7 +323,7 @@ export class StreamClient {
     }
   }
 
-  /** Unsubscribes and subscribes again, from a new SNAPSHOT. */
+  /** Unsubscribes and subscribes again, which brings a new SNAPSHOT. */
   #repair(row: Row, reason: string): void {
     this.#unsubscribe(row.subscription)
     this.#begin(row, reason)
@@ -335,7 +336,7 @@ export class StreamClient {
     this.#connection.send({ type: 'unsubscribe', channels: [{ type, params: { market } }] })
   }
 
-  /** Subscribes again what is not subscribed any more: at once the first time, and later each time after. */
+  /** Begins an ended subscription again: at once the first time, and with a growing delay after that. */
   #begin(row: Row, reason: string): void {
     const { subscription } = row
     const { market, channel } = subscription
@@ -354,7 +355,7 @@ export class StreamClient {
   }
 }
 
-/** What to do about a subscription that is refused. */
+/** What to do about a refused subscription. */
 const ADVICE: Readonly<Record<string, string>> = {
   UNKNOWN_CHANNEL_PARAMS_CONFIGURATION: 'GET /v2/markets lists the markets; also check the options',
   UNKNOWN_CHANNEL: 'The service does not have this channel',

@@ -1,36 +1,34 @@
-/** What a program passes to a client of the stream, and the checks of it. */
+/** A stream client's options and their checks. */
 import { ClientCredentials, type Credentials, type TokenSource } from '../credentials.ts'
 import { TidegateError } from '../errors.ts'
 import type { Platform } from '../platform.ts'
 import type { ConnectionLost } from './connection.ts'
 
-/** The right to stream, which tokens of the stream have. */
+/** The scope required by the stream. */
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
-/** What happens to the connection. The client reacts by itself: this is for logs and displays. */
+/** Connection events. The client reacts by itself: these are for logs and displays. */
 export type StreamEvent =
   | { readonly type: 'CONNECTED'; readonly url: string; readonly protocol: 'tidegate.v1' | 'tidegate.default' }
-  /** The connection ended, or could not be opened; it will be opened again after the delay. */
+  /** The connection ended or could not be opened. It will be opened again after the delay. */
   | ({ readonly type: 'DISCONNECTED' } & ConnectionLost)
   /** A subscription is begun again on the same connection. */
   | { readonly type: 'RESYNC'; readonly market: string; readonly channel: string; readonly reason: string }
 
-/** Whose stream. */
+/** The service to connect to. */
 export type StreamService =
-  /** Of the client of a credentials file. */
+  /** The service and the client named by a credentials file. */
   | { readonly credentials: Credentials }
-  /**
-   * At an address (`wss://…`), with tokens of your own. `none` sends no token: for a page whose cookies authenticate it.
-   */
+  /** An address (`wss://…`) with your own tokens. `none` sends no token: for a page whose cookies authenticate it. */
   | { readonly url: string; readonly authenticate: TokenSource | 'none' }
 
 export type StreamOptions = StreamService & {
   readonly onEvent?: (event: StreamEvent) => void
-  /** Called with the time of each heartbeat, by the clock of the service: RFC 3339 with nanoseconds. */
+  /** Called with each heartbeat's time on the service's clock: RFC 3339 with nanoseconds. */
   readonly onHeartbeat?: (time: string) => void
 }
 
-/** As long as symbols may be at most; no more, because a request has a limit. */
+/** The longest permitted symbol has 64 characters. A limit keeps requests within their size. */
 export function checkMarket(market: string): void {
   if (typeof market === 'string' && /^[!-~]{1,64}$/.test(market)) return
   throw new TidegateError('INVALID_ARGUMENT', `the market is ${JSON.stringify(market)}: pass a symbol such as BTCUSD`)

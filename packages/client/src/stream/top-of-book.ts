@@ -1,6 +1,7 @@
 /**
- * The best price of each side, for programs that need no more of a book. Each message replaces the one before, so a loop that
- * is slow gets the latest, and a lost connection leaves nothing to repair: the service sends the current one again.
+ * The best price on each side, for programs that need no more of a book. Each message replaces the previous one, so a
+ * slow loop gets the latest. A lost connection leaves nothing to repair, because the service sends the current prices
+ * again.
  */
 import type { BookStatus } from './book-change.ts'
 import { decimalsOf, isBetter, type Level } from './level.ts'
@@ -18,16 +19,16 @@ export interface TopOfBookOptions {
 /** The best prices at one moment. */
 export interface Top {
   readonly status: BookStatus
-  /** Of the last message: RFC 3339 with nanoseconds. */
+  /** The last message's time: RFC 3339 with nanoseconds. */
   readonly time: string
   readonly bestBid: Level | undefined
   readonly bestAsk: Level | undefined
 }
 
-/** The best prices of a market, kept current by its client. Loop over it for its changes; several loops may read it. */
+/** A market's best prices, kept current by its client. Loop over it for its changes. Several loops may read it. */
 export interface TopOfBook extends Top, AsyncIterable<Top> {
   readonly market: string
-  /** Ends the subscription, and with it the loops. */
+  /** Ends the subscription and its loops. */
   close(): void
 }
 
@@ -39,12 +40,12 @@ export class LiveTopOfBook implements TopOfBook, Subscription {
   time = ''
   bestBid: Level | undefined
   bestAsk: Level | undefined
-  /** Why it was given up. */
+  /** Why the subscription was given up. */
   error: unknown
   readonly #interval: number | undefined
   readonly #readers = new Set<Reader<Top>>()
   #cursor: string | undefined
-  /** Nothing was received since the acknowledgement. */
+  /** No message has arrived since the acknowledgement. */
   #isFirst = true
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves with the first message. */
@@ -65,7 +66,8 @@ export class LiveTopOfBook implements TopOfBook, Subscription {
     return reader
   }
 
-  // Not resumed: a service that resumes sends nothing when the best prices are the same, and then nothing confirms them.
+  // Not resumed: after a resume, the service sends nothing while the best prices are unchanged, and nothing else
+  // confirms them.
   params(isExtended: boolean): object {
     return isExtended ? { market: this.market, interval_ms: this.#interval } : { market: this.market }
   }
@@ -82,13 +84,13 @@ export class LiveTopOfBook implements TopOfBook, Subscription {
     this.time = time
     this.bestBid = bid
     this.bestAsk = ask
-    // No source sends an empty book; a service without a source withdraws it.
+    // No source sends an empty book. A service without a source withdraws the book.
     this.#become(bid === undefined && ask === undefined ? 'STALE' : 'LIVE')
     this.#settle?.()
   }
 
   confirm(_statement: BookStatement): void {
-    // Statements are about books.
+    // Statements are about books only.
   }
 
   suspend(): void {
@@ -108,9 +110,9 @@ export class LiveTopOfBook implements TopOfBook, Subscription {
   }
 
   #check({ time, bid, ask, position }: TopMessage): void {
-    // Of two connections, the second may be to a node that is a little behind the first.
+    // Only within one subscription: after a reconnect, the new node may lag slightly behind the previous one.
     if (!this.#isFirst && time <= this.time) throw new Fault(`a message of ${time} arrived after one of ${this.time}`)
-    // Without a predecessor, it begins again: another node of the service writes the market now.
+    // Without a predecessor, the sequence starts again: another node of the service now writes the market.
     if (!this.#isFirst && position?.prev !== undefined && position.prev !== this.#cursor)
       throw new Fault('a message is missing: a top of the book follows one that was not received')
     if (bid === undefined || ask === undefined) return
