@@ -1,4 +1,6 @@
-"""What a client computes from messages, without a connection: `python3 -m unittest discover packages/client-python/tests`."""
+"""The client's computations from messages, without a connection: `python3 -m unittest discover
+packages/client-python/tests`.
+"""
 
 import json
 import unittest
@@ -30,7 +32,7 @@ TIME = "2026-11-23T10:00:00.000000000Z"
 def book_message(
     number: int, kind: str = "UPDATE", bids: Pairs | None = None, asks: Pairs | None = None, prev: int | None = None
 ) -> BookMessage:
-    """The message with the cursor `c<number>`, after the one with the number `prev`."""
+    """The message with the cursor `c<number>`, after the message number `prev`."""
 
     def levels(pairs: Pairs | None) -> list[dict[str, str]]:
         return [{"price": price, "amount": amount} for price, amount in pairs or []]
@@ -187,7 +189,7 @@ Division = list[tuple[str, str]]
 
 
 class VenuesTest(unittest.IsolatedAsyncioTestCase):
-    """A book of one bid at 100.00, whose amount of 1.5000 two venues have."""
+    """A book with one bid at 100.00, whose amount 1.5000 comes from two venues."""
 
     DIVISION: Division = [("kraken", "1.0000"), ("coinbase", "0.5000")]
 

@@ -149,10 +149,10 @@ function refusal(url: string, response: Response, answer: Record<string, unknown
   const { error = '', error_description = 'no token' } = answer
   const what = `${url} answered ${status} ${error}: ${error_description}`
   if (REFUSALS.includes(status))
-    return new TidegateError('TOKEN_REFUSED', `${what}. Check client_id, client_secret and the scopes of the client`)
+    return new TidegateError('TOKEN_REFUSED', `${what}. Check client_id, client_secret and the client's scopes`)
   const isTemporary = BUSY.includes(status) || (status >= 500 && !INCAPABLE.includes(status))
   if (!isTemporary && !hasWorked)
-    return new TidegateError('TOKEN_REFUSED', `${what}. Check auth_url: it is not that of a token endpoint`)
+    return new TidegateError('TOKEN_REFUSED', `${what}. Check auth_url: there is no token endpoint at this address`)
   return new TokenUnavailable(what, retryAfterSeconds(response.headers))
 }
 

@@ -1,4 +1,4 @@
-"""The client of the stream of a Tidegate service. Everything is imported from here."""
+"""The client for a Tidegate service's stream. Everything is imported from here."""
 
 from .book import Book, BookChange, BookStatus, DigestMatch
 from .credentials import Credentials

@@ -1,7 +1,7 @@
 """A live order book, and the loops over its changes.
 
-The book applies every message of its subscription, checks each one, and begins again from a new SNAPSHOT as soon as one is
-wrong; over a lost connection it is resumed from the last message. Its status is never better than it is.
+The book applies and checks every message in its subscription. After a wrong message it starts again from a new
+SNAPSHOT. After a lost connection it resumes from the last message. Its status is never better than its content.
 """
 
 import asyncio
@@ -15,42 +15,42 @@ from .errors import Fault, TidegateError
 from .levels import SIDES, Level, LevelText, SideName
 from .messages import BookMessage, BookStatement, DataMessage, InstrumentState
 
-# LIVE: equal to the book of the service. STALE: the service has no live source for the market now. RESYNCING: the connection
-# is lost, or the book is being repaired: what it shows is old, or nothing. CLOSED: it will not change again. Only a LIVE book
-# is a market to trade on.
+# LIVE: equal to the service's book. STALE: the service has no live source for the market at present. RESYNCING: the
+# connection is lost or the book is being repaired, and it shows old prices or nothing. CLOSED: it will not change
+# again. Trade only on a LIVE book.
 BookStatus = Literal["LIVE", "STALE", "RESYNCING", "CLOSED"]
 
-# Changed levels beyond the size of the book, from which on the whole book is the shorter change.
+# With this many more changed levels than the book has levels, the whole book is the shorter change.
 SPARE_LEVELS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class BookChange:
-    """What changed since the loop looked last. A slow loop gets one change for all that it missed."""
+    """What changed since the loop last looked. A slow loop gets one change for everything it missed."""
 
     type: Literal["SNAPSHOT", "UPDATE"]
-    """SNAPSHOT: `bids` and `asks` are the whole book. UPDATE: the levels that differ; the amount 0 removes one."""
+    """SNAPSHOT: `bids` and `asks` are the whole book. UPDATE: the changed levels, where the amount 0 removes one."""
     status: BookStatus
     time: str
-    """Of the last message that is included: RFC 3339 with milliseconds."""
+    """The time of the last included message: RFC 3339 with milliseconds."""
     bids: list[Level]
-    """The highest first."""
+    """Highest price first."""
     asks: list[Level]
-    """The lowest first."""
+    """Lowest price first."""
 
 
 @dataclass(frozen=True, slots=True)
 class DigestMatch:
-    """The digest of the whole book was equal to that of the service. A book whose digest differs is repaired instead."""
+    """The whole book's digest was equal to the service's. A book whose digest differs is repaired instead."""
 
     digest: str
     """16 lower-case hexadecimal digits."""
     time: str
-    """When the service stated it, by its clock: RFC 3339 with nanoseconds."""
+    """When the service stated it, on its clock: RFC 3339 with nanoseconds."""
 
 
 class Book:
-    """A book, kept current by its client. Loop over it for its changes; several loops may read the same book."""
+    """A book, kept current by its client. Loop over it for its changes. Several loops may read the same book."""
 
     channel: Literal["market_data"] = "market_data"
 
@@ -71,13 +71,13 @@ class Book:
         self._status: BookStatus = "RESYNCING"
         self._instrument_state: InstrumentState | None = None
         self._digest_match: DigestMatch | None = None
-        # Why it was given up.
+        # Why the subscription was given up.
         self._error: TidegateError | None = None
-        # Of loops that were left, nothing is kept.
+        # Weak, so that an abandoned loop leaves nothing behind.
         self._readers: WeakSet[ChangeReader] = WeakSet()
-        # Of the last message of `tidegate.v1`, if the content may be resumed from there.
+        # The last message's cursor in `tidegate.v1`, if the content may be resumed from there.
         self._cursor: str | None = None
-        # Nothing was received since the acknowledgement.
+        # No message has arrived since the acknowledgement.
         self._is_first = True
         # Done with the first SNAPSHOT.
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -88,12 +88,12 @@ class Book:
 
     @property
     def time(self) -> str:
-        """Of the last message: RFC 3339 with milliseconds."""
+        """The last message's time: RFC 3339 with milliseconds."""
         return self._content.time
 
     @property
     def cursor(self) -> str | None:
-        """Of the last message; None in the base protocol. The evidence of a price names its book by it."""
+        """The last message's cursor, None in the base protocol. A price's evidence names its book by this cursor."""
         return self._cursor
 
     @property
@@ -108,34 +108,34 @@ class Book:
 
     @property
     def price_decimals(self) -> int | None:
-        """Decimals of all prices; None before the first level."""
+        """How many decimals all prices have. None before the first level."""
         return self._content.price_decimals
 
     @property
     def amount_decimals(self) -> int | None:
-        """Decimals of all amounts; None before the first level."""
+        """How many decimals all amounts have. None before the first level."""
         return self._content.amount_decimals
 
     @property
     def instrument_state(self) -> InstrumentState | None:
-        """Whether the instrument trades at its venue; None where the service does not know or say."""
+        """Whether the instrument trades at its venue. None where the service does not know or report it."""
         return self._instrument_state
 
     @property
     def digest_match(self) -> DigestMatch | None:
-        """The last comparison with the digest of the service; None before the first, and in the base protocol."""
+        """The last comparison with the service's digest. None before the first one, and in the base protocol."""
         return self._digest_match
 
     def bids(self, count: int | None = None) -> list[Level]:
-        """The best bids, the highest first; without a count all of them."""
+        """The best bids, highest first, or all bids without a count."""
         return self._top("bids", count)
 
     def asks(self, count: int | None = None) -> list[Level]:
-        """The best asks, the lowest first; without a count all of them."""
+        """The best asks, lowest first, or all asks without a count."""
         return self._top("asks", count)
 
     def close(self) -> None:
-        """Ends the subscription, and with it the loops."""
+        """Ends the subscription and its loops."""
         self._on_close(self)
 
     def __aiter__(self) -> "ChangeReader":
@@ -168,7 +168,7 @@ class Book:
             self._update(message)
         self._cursor = None if message.position is None else message.position.cursor
         self._is_first = False
-        # No source sends an empty book; a service without a source withdraws it.
+        # No source sends an empty book. A service without a source withdraws the book.
         self._become("LIVE" if len(self._content) > 0 else "STALE")
         if message.is_snapshot and not self.ready.done():
             self.ready.set_result(None)
@@ -177,7 +177,7 @@ class Book:
         if statement.cursor != self._cursor:
             raise Fault("a message is missing: the service has sent a later one")
         if statement.digest is not None and statement.digest != (own := self._content.digest()):
-            raise Fault(f"the digest of the book is {own}, and {statement.digest} at the service")
+            raise Fault(f"the book's digest is {own}, but the service's is {statement.digest}")
         if statement.digest is not None:
             self._digest_match = DigestMatch(statement.digest, statement.time)
         self._instrument_state = statement.instrument_state
@@ -201,12 +201,12 @@ class Book:
             self.ready.set_exception(error or TidegateError("CLOSED", f"the book of {self.market} was closed"))
 
     def _top(self, side: SideName, count: int | None) -> list[Level]:
-        # The base protocol has no depths: the whole book is received there, and its best levels are shown.
+        # The base protocol has no depths: the client receives the whole book and shows its best levels.
         return [text.level() for text in self._content.side(side).top(self._depth if count is None else count)]
 
     def _replace(self, message: BookMessage) -> None:
         content = BookContent()
-        # Of two connections, the second may be to a node that is a little behind the first.
+        # Only within one subscription: after a reconnect, the new node may lag slightly behind the previous one.
         if not self._is_first:
             content.time = self._content.time
         content.replace(message)
@@ -218,7 +218,7 @@ class Book:
         if self._is_first and self._cursor is None:
             raise Fault("an UPDATE arrived before the SNAPSHOT")
         prev = None if message.position is None else message.position.prev
-        # The first UPDATE after a withdrawal, which emptied the book, names no message before it.
+        # The first UPDATE after a withdrawal, which emptied the book, names no previous message.
         if prev != self._cursor and (prev is not None or len(self._content) > 0):
             raise Fault("a message is missing: an UPDATE follows one that was not received")
         readers = list(self._readers)
@@ -240,10 +240,11 @@ class Book:
 
 
 class ChangeReader:
-    """One loop over the changes of a book.
+    """One loop over a book's changes.
 
-    It keeps what the loop has not seen yet: not the changes themselves, but what each changed level was when the loop last
-    looked. So a slow loop gets one exact change for all that it missed, and what is kept is never more than a book.
+    It keeps what the loop has not seen yet: for each changed level, its state when the loop last looked, not the
+    changes themselves. So a slow loop gets one exact change for everything it missed, and the memory never exceeds a
+    book's.
     """
 
     def __init__(self, book: Book) -> None:

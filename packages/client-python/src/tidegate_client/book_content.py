@@ -1,7 +1,7 @@
-"""The content of a book, built from messages and checked against the rules of the API.
+"""A book's content, built from messages and checked against the API's rules.
 
-Times increase, levels are sorted, only levels that exist are removed, the number of decimals stays, bids stay below asks. A
-message that breaks a rule raises Fault; the content is then no longer to be used.
+Times increase, levels are sorted, only existing levels are removed, the number of decimals stays, bids stay below
+asks. A message that breaks a rule raises Fault, and the content must not be used afterwards.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from .errors import Fault
 from .levels import SIDES, LevelText, Side, SideName, decimals_of
 from .messages import BookMessage
 
-# Called for every level that a message changes: side, rank, price, and what it was, None for a new one.
+# Called for every level in an update: side, rank, price, and the level before it, None for a new one.
 OnChange = Callable[[SideName, int, str, LevelText | None], None]
 GONE = "0"
 
@@ -20,9 +20,9 @@ class BookContent:
     def __init__(self) -> None:
         self.bids = Side("bids")
         self.asks = Side("asks")
-        # Of the last message: RFC 3339 with milliseconds.
+        # The last message's time: RFC 3339 with milliseconds.
         self.time = ""
-        # Decimals of all prices and of all amounts; None before the first level.
+        # How many decimals all prices and all amounts have. None before the first level.
         self.price_decimals: int | None = None
         self.amount_decimals: int | None = None
 
@@ -65,7 +65,7 @@ class BookContent:
         self._check_not_crossed()
 
     def _advance(self, time: str) -> None:
-        """Times have a fixed width, so they can be compared as text."""
+        """Times have a fixed width, so they compare as text."""
         if time <= self.time:
             raise Fault(f"a message of {time} arrived after one of {self.time}")
         self.time = time
@@ -75,14 +75,14 @@ class BookContent:
         if self.price_decimals is None:
             self.price_decimals = decimals
         if decimals != self.price_decimals:
-            raise Fault(f"the price {level.price} has other decimals than before")
+            raise Fault(f"the price {level.price} has more or fewer decimals than before")
         if level.amount == GONE:
             return
         decimals = decimals_of(level.amount)
         if self.amount_decimals is None:
             self.amount_decimals = decimals
         if decimals != self.amount_decimals:
-            raise Fault(f"the amount {level.amount} has other decimals than before")
+            raise Fault(f"the amount {level.amount} has more or fewer decimals than before")
 
     @staticmethod
     def _check_order(side: Side, levels: Sequence[LevelText]) -> list[int]:
@@ -100,19 +100,19 @@ class BookContent:
 
 
 def check_venues(message: BookMessage) -> None:
-    """Checks that each level of a message names the venues that its amount comes from."""
+    """Checks the venues named by each level in a message: their amounts must add up to the level's."""
     for level in (*message.bids, *message.asks):
         if is_zero(level.amount):
             continue
         if level.venues is None:
             raise Fault(f"the level at {level.price} does not name its venues")
-        # Empty where the service does not know them.
+        # Empty where the service does not know the venues.
         if level.venues and not _is_division(level.amount, level.venues):
             raise Fault(f"the venues of the level at {level.price} do not have its amount of {level.amount}")
 
 
 def _is_division(amount: str, venues: Sequence[tuple[str, str]]) -> bool:
-    """Whether the amounts of different venues add up to this one, with the same decimals."""
+    """Whether different venues' amounts add up to this one, with the same decimals."""
     amounts = [share for _, share in venues]
     if any(is_zero(share) or decimals_of(share) != decimals_of(amount) for share in amounts):
         return False

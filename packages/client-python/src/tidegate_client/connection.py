@@ -1,8 +1,8 @@
 """One connection to the stream, opened again whenever it ends.
 
-It waits with a delay that grows while attempts fail and is spread at random, gets a new token where the old one was rejected,
-and stops where the service has said that another attempt is of no use. It moves texts; what they mean is the matter of
-StreamClient.
+The delay grows while attempts fail and has a random part. A rejected token is replaced by a new one. There is no
+further attempt where the service's answer makes it pointless. This module moves texts, and StreamClient interprets
+them.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ EXTENDED = "tidegate.v1"
 PROTOCOLS = (EXTENDED, "tidegate.default")
 HANDSHAKE_SECONDS_MAX = 10.0
 CLOSE_SECONDS_MAX = 2.0
-# A snapshot of a deep book; the library's default of 1 MiB is less.
+# Enough for a deep book's snapshot. The library's default is 1 MiB.
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-# Requests that wait to be sent. More wait only when the service does not read at all.
+# Requests that wait to be sent. There are more only when the service does not read at all.
 REQUESTS_MAX = 10_000
-# How long a connection may be silent follows from its heartbeats; before the second one it is this.
+# A connection's longest permitted silence follows from its heartbeats. Before the second heartbeat it is this long.
 SILENCE_SECONDS_MAX = 50.0
 SILENCE_SECONDS_MIN = 10.0
 SILENT_HEARTBEATS = 5
-# The most that `stream.heartbeat_seconds` can be is an hour; a clock that is set makes it look longer.
+# The longest `stream.heartbeat_seconds` is an hour. A clock that is set makes an interval look longer.
 HEARTBEAT_SILENCE_MAX = SILENT_HEARTBEATS * 3_600.0
 WATCH_SECONDS = 5.0
 BACKOFF_SECONDS_MAX = 30.0
@@ -44,7 +44,7 @@ FLOOD = 1008
 TOKEN_ENDED = 4001
 ACCESS_REVOKED = 4003
 
-# Version 14 of the library renamed the argument for headers; the types of its versions differ, too.
+# Version 14 renamed the headers argument. The types also differ between versions.
 HEADERS_ARGUMENT = "extra_headers" if int(websockets_version.split(".")[0]) < 14 else "additional_headers"
 _connect: Any = getattr(websockets, "connect")
 
@@ -55,7 +55,7 @@ class ConnectionEvents:
     on_text: Callable[[object], None]
     # The close code if there was a connection, the reason, and the seconds to the next attempt.
     on_lost: Callable[[int | None, str, float], None]
-    # It will not be opened again.
+    # The connection will not be opened again.
     on_failed: Callable[[Exception], None]
 
 
@@ -73,11 +73,11 @@ class Connection:
         self._tokens = tokens
         self._events = events
         self._running: asyncio.Task[None] | None = None
-        # Runs that were ended and still close their socket.
+        # Ended runs that are still closing their sockets.
         self._closing: set[asyncio.Task[None]] = set()
         self._session: Session | None = None
         self._has_worked = False
-        # Attempts since data was received.
+        # Attempts since data was last received.
         self._failures = 0
 
     @property
@@ -92,7 +92,7 @@ class Connection:
 
     def close(self) -> None:
         running, self._running, self._session = self._running, None, None
-        # The run itself calls this after it has failed: it then ends without being cancelled.
+        # A run that has failed calls this itself: it then ends without being cancelled.
         if running is not None and running is not asyncio.current_task():
             self._closing.add(running)
             running.add_done_callback(self._closing.discard)
@@ -104,21 +104,21 @@ class Connection:
             await asyncio.wait(set(self._closing))
 
     def restart(self, reason: str) -> None:
-        """Ends the connection, because something on it is wrong, and opens another one."""
+        """Ends a faulty connection and opens another one."""
         if self._session is not None:
             self._session.cut(reason)
 
     def send(self, request: dict[str, Any]) -> None:
-        """Sends a request, if the connection is open."""
+        """Sends a request if the connection is open."""
         if self._session is not None:
             self._session.send(json.dumps(request))
 
     def confirm(self) -> None:
-        """The connection serves its purpose: the next delay is a short one again."""
+        """The connection works: the next delay is short again."""
         self._failures = 0
 
     def note_heartbeats(self, seconds: float) -> None:
-        """A heartbeat came so long after the one before."""
+        """`seconds` is the time between the last two heartbeats."""
         if self._session is not None:
             silence = max(SILENCE_SECONDS_MIN, SILENT_HEARTBEATS * seconds)
             self._session.silence_seconds = min(HEARTBEAT_SILENCE_MAX, silence)
@@ -130,14 +130,14 @@ class Connection:
                 try:
                     ending = await self._attempt()
                 except Unavailable as error:
-                    # Before it has ever worked, a wrong address is more likely than an outage.
+                    # Before the first successful connection, a wrong address is more likely than an outage.
                     if error.is_unreachable and not self._has_worked:
                         what = f"{error}. Check the address, and whether the service runs"
                         raise TidegateError("UNREACHABLE", what) from error
                     ending, pause = Ending(str(error)), error.retry_after
                 if ending.code == FLOOD:
                     pause += FLOOD_PAUSE_SECONDS
-                # Random, so that after a restart of the service not all clients come back at the same moment.
+                # Random, so that after the service restarts, not all clients reconnect at the same moment.
                 pause += random.random() * min(BACKOFF_SECONDS_MAX, 2 ** min(self._failures, 10))
                 self._failures += 1
                 self._events.on_lost(ending.code, ending.reason, pause)
@@ -148,7 +148,7 @@ class Connection:
     async def _attempt(self) -> Ending:
         """One connection, from the token to the close.
 
-        Raises Unavailable when it could not be opened, and TidegateError when another attempt is of no use.
+        Raises Unavailable when it could not be opened, and TidegateError when another attempt is pointless.
         """
         token = await self._tokens.token()
         try:
@@ -166,7 +166,7 @@ class Connection:
             self._events.on_open()
             ending = await session.run()
         finally:
-            # A later run may have a session of its own.
+            # A later run may have its own session.
             if self._session is session:
                 self._session = None
             await session.end()
@@ -187,13 +187,13 @@ class Connection:
             "max_size": MESSAGE_BYTES_MAX,
             "open_timeout": HANDSHAKE_SECONDS_MAX,
             "close_timeout": CLOSE_SECONDS_MAX,
-            # Silence is noticed by heartbeats; a pong is late when the service has more to send than the network takes.
+            # Heartbeats reveal silence. A pong is late when the service has more to send than the network takes.
             "ping_interval": None,
         }
         return await _connect(self._url, **options)
 
     def _refusal(self, token: str, error: InvalidHandshake) -> Exception:
-        # Version 14 of the library moved status and headers into a response.
+        # Version 14 moved the status and the headers into a response.
         response: Any = getattr(error, "response", error)
         status = getattr(response, "status_code", None)
         if status is None:
@@ -201,7 +201,8 @@ class Connection:
         text = f"{self._url} answered {status}"
         if status == 401:
             self._tokens.discard(token)
-        # What was accepted once is rejected for a while when keys are rotated; a new token is rejected again otherwise.
+        # While keys are rotated, a token that worked before may be rejected for a time. Otherwise a new token is
+        # rejected again.
         is_hopeless = status == 401 and not self._has_worked and self._failures > 0
         if status == 403 or is_hopeless:
             return TidegateError("STREAM_REFUSED", f"{text}. Ask the operator for access to the stream")
@@ -233,7 +234,7 @@ class Session:
             self._cut.set_result(Ending(reason))
 
     async def run(self) -> Ending:
-        """Runs until the connection ends, or is cut, or is silent for too long."""
+        """Runs until the connection ends, is cut, or is silent for too long."""
         loop = asyncio.get_running_loop()
         tasks = [asyncio.ensure_future(self._read()), asyncio.ensure_future(self._write())]
         try:
@@ -254,10 +255,10 @@ class Session:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def end(self) -> None:
-        """Closes the socket: politely for a moment, for on a dead connection a close may take minutes."""
+        """Closes the socket with a short close handshake, because on a dead connection a close may take minutes."""
         closing = asyncio.ensure_future(self._socket.close())
         try:
-            # Not `wait_for`: version 10 of the library does not end a close that is cancelled.
+            # Not `wait_for`: version 10 of the library does not finish a cancelled close.
             await asyncio.wait({closing}, timeout=CLOSE_SECONDS_MAX)
         finally:
             self._socket.transport.abort()
@@ -284,7 +285,7 @@ class Session:
 
 def _ending_of(closed: ConnectionClosed) -> Ending:
     received = closed.rcvd
-    # A code that only answers the close of this side is not a statement of the service.
+    # A code that only answers this side's close is not a statement by the service.
     if received is None or (closed.sent is not None and not closed.rcvd_then_sent):
         return Ending("the connection failed", LOST)
     return Ending(f"closed with {received.code} {received.reason}".rstrip(), received.code)

@@ -1,4 +1,4 @@
-"""Credentials, and the access tokens that they are exchanged for (RFC 6749 section 4.4, client credentials)."""
+"""Credentials, and the access tokens they are exchanged for (RFC 6749 section 4.4, client credentials)."""
 
 import asyncio
 import json
@@ -18,28 +18,28 @@ ANSWER_SECONDS_MAX = 10.0
 ANSWER_BYTES_MAX = 65_536
 # About 30 years.
 LIFE_SECONDS_MAX = 1_000_000_000
-# Part of a token's life after which the next one is requested.
+# The fraction of a token's lifetime after which the next one is requested.
 RENEWAL = 0.8
-# A token is not used in its last part of life, so that it is still valid when it arrives.
+# The fraction after which a token is no longer used, because it must still be valid when it arrives.
 LAST_USE = 0.95
-# Answers about the request itself, which would be refused again.
+# Statuses that reject the request itself: a retry would be rejected too.
 REFUSALS = (400, 401, 403)
-# Below 500, answers to a request that is accepted at another time.
+# Statuses below 500 that ask for a later retry.
 BUSY = (408, 425, 429)
-# Above, answers of a server that will never accept it.
+# Statuses from 500 on where a retry never helps.
 INCAPABLE = (501, 505)
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """The client of a service, as in a credentials file."""
+    """A service's client, as in a credentials file."""
 
     client_id: str
     client_secret: str = field(repr=False)
     auth_url: str
-    """Base address of the token endpoint, such as `https://api.example.com`."""
+    """The token endpoint's base address, such as `https://api.example.com`."""
     ws_url: str
-    """Base address of the stream, such as `wss://api.example.com`."""
+    """The stream's base address, such as `wss://api.example.com`."""
 
     def __post_init__(self) -> None:
         for name in ("client_id", "client_secret", "auth_url", "ws_url"):
@@ -53,7 +53,7 @@ class Credentials:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Credentials":
-        """Reads the file that `tidegate admin client create --credentials FILE` and the demo write.
+        """Reads a file written by `tidegate admin client create --credentials FILE` or by the demo.
 
         Raises OSError when it cannot be read, and TidegateError when it is not a credentials file.
         """
@@ -84,18 +84,19 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class TokenSource:
-    """Keeps a token and renews it before it expires, while the old one is still used; one request is made at a time."""
+    """Keeps a token and renews it before it expires, while the old one stays in use. Only one request runs at a time.
+    """
 
     def __init__(self, credentials: Credentials, scope: str) -> None:
         self._credentials = credentials
         self._scope = scope
         self._held: _Token | None = None
         self._request: asyncio.Task[_Token] | None = None
-        # It has given a token: the address is right.
+        # It has given a token, so the address is right.
         self._has_worked = False
 
     async def token(self) -> str:
-        """A token that is valid now. Raises TidegateError when the service refuses, and Unavailable."""
+        """A valid token. Raises TidegateError when the service refuses, and Unavailable."""
         held, now = self._held, time.monotonic()
         if held is not None and now < held.renew_at:
             return held.text
@@ -118,7 +119,7 @@ class TokenSource:
 
     def _finish(self, request: asyncio.Task[_Token]) -> None:
         self._request = None
-        # Marks the error as noticed where no caller waits for the renewal.
+        # Reading the error marks it as retrieved where no caller waits for the renewal.
         if not request.cancelled() and request.exception() is None:
             self._held = request.result()
 
@@ -137,7 +138,7 @@ class TokenSource:
         return _Token(str(text), started_at + life * RENEWAL, started_at + life * LAST_USE)
 
     def _post(self, url: str) -> tuple[int, dict[str, Any], float]:
-        """The status, the members and the seconds of Retry-After of the answer. Runs in a thread."""
+        """The answer's status, members and Retry-After in seconds. Runs in a thread."""
         form = {
             "grant_type": "client_credentials",
             "client_id": self._credentials.client_id,
@@ -153,24 +154,24 @@ class TokenSource:
             return error.code, _members(_body(error)), retry_after_seconds(error.headers.get("Retry-After"))
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
-            # The library of the stream trusts the same authorities.
+            # The stream's library trusts the same authorities.
             is_untrusted = isinstance(reason, ssl.SSLCertVerificationError)
-            advice = ". For a certificate of a private authority, set SSL_CERT_FILE" if is_untrusted else ""
+            advice = ". For a private authority's certificate, set SSL_CERT_FILE" if is_untrusted else ""
             raise Unavailable(f"cannot reach {url}: {reason}{advice}", is_unreachable=True) from error
 
 
 def _refusal(what: str, status: int, answer: dict[str, Any], retry_after: float, has_worked: bool) -> Exception:
-    """Why there is no token.
+    """Explains why there is no token.
 
-    What is neither about the request nor temporary comes from a wrong address; where tokens came from before, it is of a
-    proxy whose service is restarting.
+    A status that neither rejects the request nor is temporary means a wrong address. Where tokens came from this
+    address before, it means a proxy whose service is restarting.
     """
     what = f"{what} {answer.get('error', '')}: {answer.get('error_description', 'no token')}"
     if status in REFUSALS:
-        return TidegateError("TOKEN_REFUSED", f"{what}. Check client_id, client_secret and the scopes of the client")
+        return TidegateError("TOKEN_REFUSED", f"{what}. Check client_id, client_secret and the client's scopes")
     is_temporary = status in BUSY or (status >= 500 and status not in INCAPABLE)
     if not is_temporary and not has_worked:
-        return TidegateError("TOKEN_REFUSED", f"{what}. Check auth_url: it is not that of a token endpoint")
+        return TidegateError("TOKEN_REFUSED", f"{what}. Check auth_url: there is no token endpoint at this address")
     return Unavailable(what, retry_after)
 
 

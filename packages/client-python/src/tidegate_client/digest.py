@@ -1,14 +1,14 @@
-"""The hash of a level for the digest of a book, which heartbeats of `tidegate.v1` carry.
+"""The hash of a level, for the book's digest carried by `tidegate.v1` heartbeats.
 
-The digest is the sum, modulo 2^64, of the hashes of all levels: 64-bit FNV-1a of `side|price|amount`, followed by the
-finaliser `fmix64` of MurmurHash3.
+The digest is the sum, modulo 2^64, over all levels' hashes: 64-bit FNV-1a over `side|price|amount`, followed by
+MurmurHash3's finaliser `fmix64`.
 """
 
 MASK = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def level_hash(side: str, price: str, amount: str) -> int:
-    """`side` is `bid` or `ask`; price and amount are texts exactly as in the message."""
+    """`side` is `bid` or `ask`. Price and amount are texts exactly as in the message."""
     value = 0xCBF29CE484222325
     for byte in f"{side}|{price}|{amount}".encode("ascii"):
         value = (value ^ byte) * 0x100000001B3 & MASK
@@ -18,5 +18,5 @@ def level_hash(side: str, price: str, amount: str) -> int:
 
 
 def digest_text(total: int) -> str:
-    """16 lower-case hexadecimal digits of a sum of hashes."""
+    """A sum of hashes as 16 lower-case hexadecimal digits."""
     return f"{total & MASK:016x}"

@@ -1,24 +1,25 @@
-"""The errors of the client. Each message states what happened and what to do; none contains a secret or a token."""
+"""The client's errors. Each message states what happened and what to do. None contains a secret or a token."""
 
 from typing import Literal
 
-# What cannot be repaired by trying again. Everything else, the client repairs by itself.
+# Errors that a retry cannot repair. The client repairs all others by itself.
 ErrorCode = Literal[
     # An argument or the credentials are wrong.
     "INVALID_ARGUMENT",
-    # The token endpoint rejected the credentials or the scope, or there is none at the address.
+    # The token endpoint rejected the credentials or the scope, or there is no token endpoint at the address.
     "TOKEN_REFUSED",
     # The handshake was rejected: the client may not stream, or there is no stream at the address.
     "STREAM_REFUSED",
-    # The service revoked the access of the client while it was connected.
+    # The service revoked the client's access while it was connected.
     "ACCESS_REVOKED",
     # The service could not read what the client sent.
     "PROTOCOL_ERROR",
-    # The service does not have the market, or not with these params; or the connection has as many subscriptions as it may.
+    # The service does not have the market, or not with these params, or the connection has reached its subscription
+    # limit.
     "SUBSCRIPTION_REFUSED",
-    # The service could not be reached with the first attempt.
+    # The first attempt to reach the service failed.
     "UNREACHABLE",
-    # The subscription was closed by this program before it was complete.
+    # This program closed the subscription before it was complete.
     "CLOSED",
 ]
 
@@ -30,13 +31,14 @@ class TidegateError(Exception):
 
 
 class Fault(Exception):
-    """A message that breaks a rule of the API, or that contradicts what was received before."""
+    """A message that breaks a rule of the API, or contradicts an earlier message."""
 
 
 class Unavailable(Exception):
     """The service cannot answer at present.
 
-    `retry_after` is in seconds, 0 without a Retry-After header; `is_unreachable`: there was no answer at all.
+    `retry_after` is in seconds, 0 without a Retry-After header. `is_unreachable` is True when no answer arrived at
+    all.
     """
 
     def __init__(self, message: str, retry_after: float = 0, is_unreachable: bool = False) -> None:
@@ -49,7 +51,7 @@ RETRY_AFTER_SECONDS_MAX = 86_400
 
 
 def retry_after_seconds(text: str | None) -> float:
-    """The seconds of a Retry-After header; 0 without one, or with a date."""
+    """The seconds in a Retry-After header, or 0 without one or with a date."""
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > 9:
         return 0
     return min(int(text), RETRY_AFTER_SECONDS_MAX)

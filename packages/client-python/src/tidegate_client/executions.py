@@ -1,7 +1,7 @@
-"""The executions of a market, every one of them in order, or a gap in the place of those that are lost.
+"""A market's executions, complete and in order. A gap replaces any lost ones.
 
-Executions are lost over a lost connection in the base protocol, where the service no longer has them, or when the reader does
-not keep up.
+They are lost when a connection ends in the base protocol, when the service no longer has them, or when the reader
+does not keep up.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from typing import Any, Literal
 from .errors import Fault, TidegateError
 from .messages import BookStatement, DataMessage, Execution, ExecutionGap, ExecutionMessage
 
-# Executions that wait for the reader; beyond that the oldest half is given up for one gap.
+# Executions that wait for the reader. Beyond this many, one gap replaces the oldest half.
 QUEUED_MAX = 10_000
 
 
 class Executions:
-    """Loop over it once; several loops would share the executions."""
+    """Loop over it once: several loops would share the executions."""
 
     channel: Literal["execution_data"] = "execution_data"
 
@@ -49,7 +49,7 @@ class Executions:
         return self._queue.popleft()
 
     def close(self) -> None:
-        """Ends the subscription, and with it the loop."""
+        """Ends the subscription and its loop."""
         self._on_close(self)
 
     def params(self, is_extended: bool) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Executions:
         self._push(message.execution)
 
     def confirm(self, statement: BookStatement) -> None:
-        """Statements are about books."""
+        """Statements are about books only."""
 
     def suspend(self, reason: str) -> None:
         self._interruption = self._interruption or reason

@@ -1,4 +1,4 @@
-"""One level of a book, and one side of a book as a sorted list of levels. Numbers are exact."""
+"""A book's level, and a book's side as a sorted list of levels. Numbers are exact."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ SIDES: tuple[SideName, SideName] = ("bids", "asks")
 
 
 class VenueShare(NamedTuple):
-    """What one venue has of the amount of a level."""
+    """One venue's share of a level's amount."""
 
     venue: str
     amount: Decimal
 
 
 class Level(NamedTuple):
-    """A price with the amount that is bid or asked at it, with all decimals of the market.
+    """A price and the amount bid or asked at it, with all the market's decimals.
 
     In a change, the amount 0 means that the level is gone.
     """
@@ -27,9 +27,10 @@ class Level(NamedTuple):
     price: Decimal
     amount: Decimal
     venues: tuple[VenueShare, ...] | None = None
-    """How the amount is divided between the venues of the market; their amounts add up to it.
+    """The amount divided between the market's venues, whose shares add up to it.
 
-    Empty where the service does not know; None where the level is gone, without `attribution`, and in the base protocol.
+    Empty where the service does not know the venues. None where the level is gone, without `attribution`, and in the
+    base protocol.
     """
 
 
@@ -47,23 +48,23 @@ class LevelText(NamedTuple):
 
 
 def decimals_of(text: str) -> int:
-    """Number of digits after the point."""
+    """How many digits follow the point."""
     point = text.find(".")
     return 0 if point == -1 else len(text) - point - 1
 
 
 class Side:
-    """The levels of one side.
+    """One side's levels.
 
-    Each has a rank: its price in units of the last decimal, negative for asks, so that on both sides the best level has the
-    highest rank. The best is the last of the list, because most changes are near it: an insertion there moves little.
+    Each has a rank: its price in units of the last decimal, negative for asks, so that on both sides the best level
+    has the highest rank. The best level is last: most changes are near it, and an insertion there moves few levels.
     """
 
     def __init__(self, name: SideName) -> None:
         self.name: SideName = name
         self._ranks: list[int] = []
         self._levels: dict[int, LevelText] = {}
-        # Of the levels that were hashed since they changed.
+        # The levels hashed since they last changed.
         self._hashes: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -78,7 +79,7 @@ class Side:
         return self._levels[self._ranks[-1]] if self._ranks else None
 
     def top(self, count: int | None) -> list[LevelText]:
-        """The best levels, the best first; all of them when the count is None."""
+        """The best levels, best first, or all levels when the count is None."""
         first = 0 if count is None else max(0, len(self._ranks) - max(0, count))
         return [self._levels[rank] for rank in reversed(self._ranks[first:])]
 
@@ -86,7 +87,7 @@ class Side:
         return self._levels.get(rank)
 
     def replace(self, levels: Iterable[LevelText]) -> None:
-        """Replaces all levels by these, the best first."""
+        """Replaces all levels. `levels` has the best first."""
         self._levels = {self.rank(level.price): level for level in levels}
         self._ranks = sorted(self._levels)
         self._hashes = {}
@@ -103,7 +104,7 @@ class Side:
         self._hashes.pop(rank, None)
 
     def hash_total(self) -> int:
-        """The sum of the hashes of all levels. A level is hashed once, however many heartbeats it lives through."""
+        """The sum of all levels' hashes. An unchanged level is hashed only once, however many heartbeats follow."""
         side, hashes = self.name[:-1], self._hashes
         if len(hashes) < len(self._levels):
             for rank, level in self._levels.items():

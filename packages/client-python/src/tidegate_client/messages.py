@@ -1,7 +1,7 @@
-"""The messages of the stream: parsed and validated.
+"""The stream's messages, parsed and validated.
 
-Nothing behind this module meets a member that is missing or of another type. Members and channels that are not known are
-ignored, because services add some.
+The other modules never meet a missing member or one with another type. Unknown members and channels are ignored,
+because services add some.
 """
 
 import json
@@ -21,10 +21,10 @@ INSTRUMENT_STATES: tuple[InstrumentState, ...] = ("OPEN", "HALTED", "AUCTION", "
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The place of a message in its channel; only in `tidegate.v1`."""
+    """A message's position in its channel, only in `tidegate.v1`."""
 
     cursor: str
-    # The cursor of the message before; None in the first one.
+    # The previous message's cursor. None in the first message.
     prev: str | None
 
 
@@ -43,7 +43,7 @@ class BookMessage:
 
 @dataclass(frozen=True, slots=True)
 class TopMessage:
-    """The best level of each side, where there is one."""
+    """Each side's best level, where there is one."""
 
     market: str
     time: str
@@ -59,11 +59,11 @@ class Execution:
     price: Decimal
     amount: Decimal
     executed_at: str
-    """When it was traded: RFC 3339 with milliseconds."""
+    """When the trade happened: RFC 3339 with milliseconds."""
     id: str | None
-    """Unique within the market; only in `tidegate.v1`, as are the next two."""
+    """Unique within the market. This and the next two members exist only in `tidegate.v1`."""
     side: Literal["buy", "sell"] | None
-    """The side of the taker."""
+    """The taker's side."""
     venue: str | None
 
 
@@ -81,16 +81,16 @@ class ExecutionMessage:
     position: Position | None
 
 
-# The messages of the channels that are subscribed for a market.
+# The messages from channels subscribed per market.
 DataMessage = BookMessage | TopMessage | ExecutionMessage
 
 
 @dataclass(frozen=True, slots=True)
 class BookStatement:
-    """What a heartbeat of `tidegate.v1` states about a book."""
+    """A heartbeat's statement about a book, in `tidegate.v1`."""
 
     market: str
-    # When it was stated, by the clock of the service: RFC 3339 with nanoseconds.
+    # When the service stated it, on its clock: RFC 3339 with nanoseconds.
     time: str
     cursor: str
     digest: str | None
@@ -100,7 +100,7 @@ class BookStatement:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    # When it was sent, by the clock of the service.
+    # When it was sent, on the service's clock.
     seconds: float
     books: list[BookStatement]
 
@@ -131,16 +131,16 @@ class RequestError:
 
 Message = DataMessage | Heartbeat | Reply | RequestError | None
 
-# More digits than any number of the service, and no leading zeros: a price has one text.
+# More digits than any number from the service has, and no leading zeros, so that a price has only one text.
 DECIMAL = re.compile(r"(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?")
-# UTC with a fixed number of digits, so that times can be compared as text.
+# UTC with a fixed number of digits, so that times compare as text.
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
 NANOSECOND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z")
 ANY_TEXT = re.compile(r".+", re.DOTALL)
 
 
 def parse_message(data: object) -> Message:
-    """None: a message of a kind that this client does not use. Raises Fault when it is not a message of the API."""
+    """None for a message kind this client does not use. Raises Fault for anything but a message of the API."""
     if not isinstance(data, str):
         raise Fault("a message is not a text")
     try:
@@ -213,7 +213,7 @@ def _execution_message(message: Mapping[str, Any]) -> ExecutionMessage:
 def _heartbeat(payload: Mapping[str, Any]) -> Heartbeat:
     timestamp = _text(payload.get("timestamp"), NANOSECOND_TIME)
     try:
-        # Dates have milliseconds: the first 23 characters.
+        # The datetime needs only milliseconds: the first 23 characters.
         seconds = datetime.fromisoformat(f"{timestamp[:23]}+00:00").timestamp()
     except ValueError:
         raise Fault(f"a message has {_excerpt(timestamp)} for a time") from None

@@ -1,7 +1,7 @@
-"""Verifies the price of a conversion.
+"""Verifies a conversion's price.
 
-The levels of its evidence are walked again in exact integers, and compared with the book that you held, or that a recording
-has, at the cursor of the evidence. It needs no connection.
+It walks the evidence's levels again in exact integers, and compares them with the book at the evidence's cursor,
+which you held or which a recording has. It needs no connection.
 """
 
 import re
@@ -13,12 +13,12 @@ from typing import Any, Protocol
 from .errors import TidegateError
 from .levels import Level
 
-# Amounts of a book, and amounts taken from it, have at most this many fraction digits.
+# Amounts in a book, and amounts taken from it, have at most this many fraction digits.
 BASE_SCALE = 18
 
 
 class HeldBook(Protocol):
-    """A book at one cursor: a `Book` that still has it, a copy that you kept of one, or that of `recorded_book`."""
+    """A book at one cursor: a `Book` that has not moved on, your own copy of one, or the result of `recorded_book`."""
 
     @property
     def cursor(self) -> str | None: ...
@@ -31,11 +31,11 @@ class HeldBook(Protocol):
 @dataclass
 class PriceCheck:
     differences: list[str] = field(default_factory=list)
-    """What does not follow, one sentence each; empty: the price follows, to the digit."""
+    """What does not follow from the evidence, one sentence each. Empty when the price follows to the digit."""
     books_compared: int = 0
-    """How many books of the evidence were compared with a held one."""
+    """How many of the evidence's books were compared with a held one."""
     books: int = 0
-    """How many the evidence names: 1 for a market, one per peg for a conversion at par."""
+    """How many books the evidence names: 1 for a market, one per peg for a conversion at par."""
 
     def _equal(self, name: str, shown: Any, expected: str) -> None:
         if shown != expected:
@@ -45,7 +45,7 @@ class PriceCheck:
 def verify_price(price: Mapping[str, Any], held: Sequence[HeldBook] = ()) -> PriceCheck:
     """Verifies the answer of `GET /v2/orchestration/orchestrations/{id}/price`.
 
-    `held` are the books at the cursors of the evidence; without one, the arithmetic alone is verified.
+    `held` has the books at the evidence's cursors. Without one, only the arithmetic is verified.
     """
     check = PriceCheck()
     evidence = price["evidence"]
@@ -133,7 +133,7 @@ def _compare_book(
     side: str = "bids",
     levels: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Compares the best prices, and the levels of one side from the best on, with the held book that has the cursor."""
+    """Compares the best prices, and one side's levels from the best outwards, with the held book at the same cursor."""
     check.books += 1
     bid, ask = _units(shown["best_bid"], decimals), _units(shown["best_ask"], decimals)
     check._equal("mid", shown["mid"], _decimal((bid + ask) * 5, decimals + 1, decimals + 1))
@@ -164,7 +164,7 @@ def _units(text: str, scale: int = BASE_SCALE) -> int:
 
 
 def _decimal(amount: int, scale: int = BASE_SCALE, digits: int = 0) -> str:
-    """The text of an amount, without trailing zeros beyond `digits` fraction digits."""
+    """An amount as text, without trailing zeros beyond `digits` fraction digits."""
     text = str(amount).rjust(scale + 1, "0")
     whole, fraction = text[: len(text) - scale], text[len(text) - scale :]
     shown = fraction.rstrip("0").ljust(digits, "0")
@@ -177,7 +177,7 @@ def _unreadable(text: str) -> TidegateError:
 
 @dataclass(frozen=True, slots=True)
 class KeptBook:
-    """A book at one cursor that does not change."""
+    """An unchanging book at one cursor."""
 
     cursor: str | None
     _bids: Sequence[tuple[str, str]]

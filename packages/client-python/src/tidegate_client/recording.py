@@ -1,7 +1,7 @@
-"""Reads the book that a recording of the service has at a cursor (docs/how-to/recordings.md, format 1).
+"""Reads the book at a cursor from a service's recording (docs/how-to/recordings.md, format 1).
 
-Only the blocks from the last keyframe before the time of the evidence on are inflated: a minute of the market, whatever the
-length of the file.
+It inflates only the blocks from the last keyframe before the evidence's time: a minute of market data, however long
+the file is.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from .price import KeptBook
 MAGIC = b"tidegate recording 1\n"
 HEAD_BYTES = 44
 KEYFRAME = 1
-# The entries of a commit may be this much earlier or later than its time, when a clock was set.
+# A commit's entries may be this much earlier or later than its time, when a clock was set.
 CLOCK_MILLISECONDS_MAX = 5_000
 
 Sides = tuple[dict[int, int], dict[int, int]]
 
 
 def recorded_book(recording: bytes, symbol: str, book: Mapping[str, Any]) -> KeptBook | None:
-    """The book of a market at a cursor; None when the recording does not have it.
+    """The market's book at a cursor, or None when the recording does not have it.
 
-    `book` has `cursor` and `time`, as the evidence of a price has them.
+    `book` has `cursor` and `time` from the price's evidence.
     """
     cursor, time = book.get("cursor"), book.get("time")
     if cursor is None or time is None:
@@ -81,7 +81,7 @@ def _apply(sides: Sides, event: Mapping[str, Any]) -> None:
 
 
 def _cursor(market: Mapping[str, Any], epoch: str, version: int) -> str:
-    """The token of `tidegate.v1` for a version of the published depth."""
+    """The `tidegate.v1` cursor for a version at the published depth."""
     bound = json.dumps(
         [market["symbol"], "market_data", market["depth"], epoch], separators=(",", ":"), ensure_ascii=False
     )

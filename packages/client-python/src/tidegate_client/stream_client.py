@@ -1,6 +1,6 @@
-"""A client of the stream: one connection, and the subscriptions that it carries.
+"""A stream client: one connection and its subscriptions.
 
-It requests what is subscribed whenever the connection opens, passes each message on to its subscription, and begins a
+It requests all subscriptions whenever the connection opens, and passes each message to its subscription. It begins a
 subscription again when a message is wrong or the service has ended it.
 """
 
@@ -31,25 +31,26 @@ from .messages import (
 )
 from .top_of_book import TopOfBook
 
-# The right to stream, which tokens of the stream have.
+# The scope required by the stream.
 STREAM_SCOPE = "exchange:read_aggregated_marketdata_stream"
 # Wait before a subscription that was just begun again is begun once more.
 REPAIR_SECONDS = 1.0
 REPAIR_SECONDS_MAX = 30.0
 # After this time without a fault, the next one is repaired at once.
 TRUST_SECONDS = 60.0
-# Entries of one request. A service rejects messages of more than 64 KiB (`stream.inbound_bytes_max`), and an entry has less
-# than 256 bytes. It also rejects more entries than subscriptions (`stream.subscriptions_max`), which it does not announce.
+# Entries per request. A service rejects messages over 64 KiB (`stream.inbound_bytes_max`), and an entry has less than
+# 256 bytes. It also rejects a request with more entries than `stream.subscriptions_max` permits, a limit it does not
+# announce.
 ENTRIES_MAX = 200
-# The channel of each kind of message.
+# The channel for each message kind.
 CHANNELS: dict[type[DataMessage], str] = {
     BookMessage: Book.channel,
     TopMessage: TopOfBook.channel,
     ExecutionMessage: Executions.channel,
 }
-# As long as symbols may be at most; no more, because a request has a limit.
+# The longest permitted symbol has 64 characters. A limit keeps requests within their size.
 MARKET = re.compile(r"[!-~]{1,64}")
-# What to do about a subscription that is refused.
+# What to do about a refused subscription.
 ADVICE = {
     "UNKNOWN_CHANNEL_PARAMS_CONFIGURATION": "GET /v2/markets lists the markets; also check the options",
     "UNKNOWN_CHANNEL": "The service does not have this channel",
@@ -64,7 +65,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection ended, or could not be opened; it will be opened again after the delay."""
+    """The connection ended or could not be opened. It will be opened again after the delay."""
 
     code: int | None
     """The close code, if there was a connection."""
@@ -80,7 +81,7 @@ class Resync:
     reason: str
 
 
-# What happens to the connection. The client reacts by itself: this is for logs and displays.
+# Connection events. The client reacts by itself: these are for logs and displays.
 StreamEvent = Connected | Disconnected | Resync
 
 Subscription = Book | TopOfBook | Executions
@@ -90,10 +91,10 @@ Key = tuple[str, str | None]
 @dataclass(slots=True)
 class Row:
     subscription: Subscription
-    # `idle`: not requested on this connection. `waiting`: will be requested when `timer` ends. `requested`: what arrives until
-    # the acknowledgement belongs to an earlier subscription.
+    # `idle`: not requested on this connection. `waiting`: will be requested when `timer` ends. `requested`: anything
+    # that arrives before the acknowledgement belongs to an earlier subscription.
     stage: Literal["idle", "waiting", "requested", "active"] = "idle"
-    # Times that it was begun again in short succession, the last time when.
+    # How often the subscription was begun again in short succession, and when last.
     repairs: int = 0
     repaired_at: float = 0.0
     timer: asyncio.TimerHandle | None = None
@@ -120,13 +121,13 @@ class StreamClient:
         self._is_open = False
         self._has_heartbeat = False
         self._last_heartbeat: float | None = None
-        # Our requests to unsubscribe that the service has not answered; an answer beyond them is a notice of its own.
+        # Our unanswered unsubscribe requests. An unsubscribe reply beyond them is the service's own notice.
         self._unsubscribing: dict[Key, int] = {}
-        # The subscribe request that the service has not answered. There is one at a time, because errors name no request.
+        # The unanswered subscribe request. There is only one at a time, because errors name no request.
         self._unanswered: Request | None = None
-        # Of the next request.
+        # The next request's limit.
         self._entries_max = ENTRIES_MAX
-        # Everything that a program subscribes together is requested together.
+        # A request is scheduled, for everything the program subscribes together.
         self._is_flushing = False
         events = ConnectionEvents(self._opened, self._receive, self._lost, self._failed)
         self._connection = Connection(self._url, TokenSource(credentials, STREAM_SCOPE), events)
@@ -142,13 +143,13 @@ class StreamClient:
     async def book(
         self, market: str, *, depth: int | None = None, interval_ms: int | None = None, attribution: bool = False
     ) -> Book:
-        """The live book of a market; returns when it is complete.
+        """A market's live book. Returns when the book is complete.
 
-        depth: best levels per side (1, 5, 10, 25, 50, 100, 500 or 1000), otherwise all that the service publishes.
+        depth: best levels per side (1, 5, 10, 25, 50, 100, 500 or 1000), otherwise all published levels.
         interval_ms: at most one update per 50, 100, 250, 500 or 1000 milliseconds, otherwise every update.
-        attribution: levels name their venues (`venues` of a level). Without effect in the base protocol.
-        Waits as long as the service cannot be reached after it once was, or has no source for the market: cancel it, or use
-        `asyncio.timeout`. Raises TidegateError when the service refuses.
+        attribution: levels name their venues (a level's `venues`). No effect in the base protocol. Waits while the
+        service has no source for the market, or cannot be reached again after the first connection: cancel it, or
+        use `asyncio.timeout`. Raises TidegateError when the service refuses the subscription.
         """
         _check_whole("depth", depth)
         _check_whole("interval_ms", interval_ms)
@@ -159,10 +160,10 @@ class StreamClient:
         return book
 
     async def top_of_book(self, market: str, *, interval_ms: int | None = None) -> TopOfBook:
-        """The best price of each side of a market, which costs less than its book; returns with the first ones.
+        """The best price on each side of a market, which costs less than its book. Returns with the first prices.
 
-        interval_ms: at most one change per 50, 100, 250, 500 or 1000 milliseconds, otherwise every change.
-        Waits and raises as `book` does.
+        interval_ms: at most one change per 50, 100, 250, 500 or 1000 milliseconds, otherwise every change. Waits and
+        raises as `book` does.
         """
         _check_whole("interval_ms", interval_ms)
         top = TopOfBook(market, interval_ms, self._remove)
@@ -170,9 +171,9 @@ class StreamClient:
         return top
 
     async def executions(self, market: str) -> Executions:
-        """The executions of a market from now on; returns when the service has accepted the subscription.
+        """A market's executions from now on. Returns when the service has accepted the subscription.
 
-        Raises TidegateError when the service refuses.
+        Raises TidegateError when the service refuses the subscription.
         """
         executions = Executions(market, self._remove)
         await self._add(executions)
@@ -257,9 +258,9 @@ class StreamClient:
             self._on_event(event)
 
     def _request(self) -> None:
-        """Requests, in the next iteration of the event loop, what is not requested on the open connection.
+        """In the event loop's next iteration, subscribes whatever the open connection has not requested yet.
 
-        One request has as much as fits into it; the answer to it requests the rest.
+        It subscribes as much as fits into one request. Its answer triggers the next request.
         """
         if not self._is_flushing and self._is_open:
             self._is_flushing = True
@@ -271,7 +272,7 @@ class StreamClient:
         if not self._is_open or self._unanswered is not None or len(waiting) == 0:
             return
         is_extended = self._connection.is_extended
-        # First, so that of too many subscriptions it is not the one that the service refuses.
+        # The heartbeat goes first, so that the service never refuses it when there are too many subscriptions.
         channels: list[dict[str, Any]] = [] if self._has_heartbeat else [{"type": "heartbeat"}]
         rows = waiting[: self._entries_max - len(channels)]
         for row in rows:
@@ -281,7 +282,7 @@ class StreamClient:
         self._connection.send({"type": "subscribe", "channels": channels})
 
     def _receive(self, data: object) -> None:
-        # What still arrives on a connection that was closed is of no use.
+        # Messages that still arrive on a closed connection are ignored.
         if not self._is_open:
             return
         try:
@@ -310,13 +311,13 @@ class StreamClient:
             self._receive_error(message)
 
     def _receive_answer(self) -> None:
-        """The service has carried out the last request."""
+        """The service has answered the last subscribe request."""
         self._has_heartbeat = True
         self._unanswered = None
         self._request()
 
     def _receive_error(self, message: RequestError) -> None:
-        """The service has rejected a request as a whole."""
+        """The service has rejected a whole request."""
         if message.error == "INTERNAL_SERVER_ERROR":
             raise Fault(message.text)
         request, self._unanswered = self._unanswered, None
@@ -324,7 +325,7 @@ class StreamClient:
             what = f"a request was rejected: {message.error}, {message.text}"
             self._end_all(TidegateError("PROTOCOL_ERROR", what))
             return
-        # It may have had too many entries: in smaller requests, each is answered for itself.
+        # It may have had too many entries: in smaller requests, each entry gets its own answer.
         self._entries_max = request.entry_count // 2
         for row in request.rows:
             if row.stage == "requested":
@@ -336,7 +337,7 @@ class StreamClient:
         return row if row is not None and row.stage == "active" else None
 
     def _deliver(self, row: Row, message: DataMessage | BookStatement) -> None:
-        """Passes a message on; when it is wrong, unsubscribes and subscribes again, from a new SNAPSHOT."""
+        """Passes a message on. When it is wrong, unsubscribes and subscribes again, which brings a new SNAPSHOT."""
         try:
             if isinstance(message, BookStatement):
                 row.subscription.confirm(message)
@@ -358,8 +359,8 @@ class StreamClient:
         row = self._rows.get(key)
         unsubscribing = self._unsubscribing.get(key, 0)
         if is_subscribe:
-            # Replies come in the order of the requests: before that to our last unsubscribe, they are to an earlier
-            # subscribe. A second acknowledgement of the same request says nothing new.
+            # Replies come in request order. Before the reply to our last unsubscribe, they belong to an earlier
+            # subscribe. A second acknowledgement for the same request adds nothing.
             if row is not None and row.stage == "requested" and unsubscribing == 0:
                 self._receive_acknowledgement(row, entry)
         elif unsubscribing > 0:
@@ -387,7 +388,7 @@ class StreamClient:
         self._connection.send({"type": "unsubscribe", "channels": [channel]})
 
     def _begin(self, row: Row, reason: str) -> None:
-        """Subscribes again what is not subscribed any more: at once the first time, and later each time after."""
+        """Begins an ended subscription again: at once the first time, and with a growing delay after that."""
         loop = asyncio.get_running_loop()
         row.cancel_repair()
         row.stage = "waiting"

@@ -1,7 +1,7 @@
-"""The best price of each side, for programs that need no more of a book.
+"""The best price on each side, for programs that need no more of a book.
 
-Each message replaces the one before, so a loop that is slow gets the latest, and a lost connection leaves nothing to repair:
-the service sends the current one again.
+Each message replaces the previous one, so a slow loop gets the latest. A lost connection leaves nothing to repair,
+because the service sends the current prices again.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ class Top:
 
     status: BookStatus
     time: str
-    """Of the last message: RFC 3339 with nanoseconds."""
+    """The last message's time: RFC 3339 with nanoseconds."""
     best_bid: Level | None
     best_ask: Level | None
 
 
 class TopOfBook:
-    """The best prices of a market, kept current by its client. Loop over it for its changes; several loops may read it."""
+    """A market's best prices, kept current by its client. Loop over it for its changes. Several loops may read it."""
 
     channel: Literal["market_data.top_of_book"] = "market_data.top_of_book"
 
@@ -37,12 +37,12 @@ class TopOfBook:
         self._interval_ms = interval_ms
         self._on_close = on_close
         self._top = Top("RESYNCING", "", None, None)
-        # Why it was given up.
+        # Why the subscription was given up.
         self._error: TidegateError | None = None
-        # Of loops that were left, nothing is kept.
+        # Weak, so that an abandoned loop leaves nothing behind.
         self._readers: WeakSet[TopReader] = WeakSet()
         self._cursor: str | None = None
-        # Nothing was received since the acknowledgement.
+        # No message has arrived since the acknowledgement.
         self._is_first = True
         # Done with the first message.
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -53,7 +53,7 @@ class TopOfBook:
 
     @property
     def time(self) -> str:
-        """Of the last message: RFC 3339 with nanoseconds."""
+        """The last message's time: RFC 3339 with nanoseconds."""
         return self._top.time
 
     @property
@@ -65,7 +65,7 @@ class TopOfBook:
         return self._top.best_ask
 
     def close(self) -> None:
-        """Ends the subscription, and with it the loops."""
+        """Ends the subscription and its loops."""
         self._on_close(self)
 
     def __aiter__(self) -> "TopReader":
@@ -74,7 +74,8 @@ class TopOfBook:
         return reader
 
     def params(self, is_extended: bool) -> dict[str, Any]:
-        # Not resumed: a service that resumes sends nothing when the best prices are the same, and then nothing confirms them.
+        # Not resumed: after a resume, the service sends nothing while the best prices are unchanged, and nothing else
+        # confirms them.
         if not is_extended or self._interval_ms is None:
             return {"market": self.market}
         return {"market": self.market, "interval_ms": self._interval_ms}
@@ -89,13 +90,13 @@ class TopOfBook:
         self._is_first = False
         self._cursor = None if message.position is None else message.position.cursor
         bid, ask = _level(message.bid), _level(message.ask)
-        # No source sends an empty book; a service without a source withdraws it.
+        # No source sends an empty book. A service without a source withdraws the book.
         self._become(Top("STALE" if bid is None and ask is None else "LIVE", message.time, bid, ask))
         if not self.ready.done():
             self.ready.set_result(None)
 
     def confirm(self, statement: BookStatement) -> None:
-        """Statements are about books."""
+        """Statements are about books only."""
 
     def suspend(self, reason: str) -> None:
         self._become(Top("RESYNCING", self.time, self.best_bid, self.best_ask))
@@ -111,10 +112,10 @@ class TopOfBook:
 
     def _check(self, message: TopMessage) -> None:
         if not self._is_first:
-            # Of two connections, the second may be to a node that is a little behind the first.
+            # Only within one subscription: after a reconnect, the new node may lag slightly behind the previous one.
             if message.time <= self.time:
                 raise Fault(f"a message of {message.time} arrived after one of {self.time}")
-            # Without a predecessor, it begins again: another node of the service writes the market now.
+            # Without a predecessor, the sequence starts again: another node of the service now writes the market.
             prev = None if message.position is None else message.position.prev
             if prev is not None and prev != self._cursor:
                 raise Fault("a message is missing: a top of the book follows one that was not received")
@@ -134,7 +135,7 @@ class TopOfBook:
 
 
 class TopReader:
-    """One loop over the best prices: it gets those that it has not seen."""
+    """One loop over the best prices, from the current ones on."""
 
     def __init__(self, source: TopOfBook) -> None:
         self._source = source

@@ -4,11 +4,11 @@ import type { Problem } from './operations.ts'
 /** What to do, for the codes whose detail does not already state it. */
 const ADVICE: Readonly<Record<string, string>> = {
   unauthorized: 'pass credentials to the client',
-  invalid_token: 'check that the token is of this service',
+  invalid_token: 'check that this service issued the token',
   insufficient_scope: 'ask the operator for the scope, and name it in `scopes`',
   disabled: 'ask the operator',
   paused: 'try again later',
-  already_exists: 'the record that has the name is in `meta.existing`',
+  already_exists: 'the record with this name is in `meta.existing`',
   invalid_state: 'read the record again: its state is in `meta.current`',
   rate_limited: 'send fewer requests',
   daily_quota_exceeded: 'try again on the next day',

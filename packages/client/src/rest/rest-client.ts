@@ -247,7 +247,7 @@ function contentOf({ ok }: Response, text: string): unknown {
 /** An answer's problem, or a made-up one where something between the client and the service has answered. */
 function problemOf({ status, statusText, url }: Response, answer: unknown): Problem {
   if (typeof answer === 'object' && answer !== null && 'code' in answer) return answer as Problem
-  const detail = `the answer of ${url} is not of the service: ${statusText}`
+  const detail = `the answer from ${url} is not the service's: ${statusText}`
   return { type: 'about:blank', title: statusText, status, detail, code: 'unavailable', request_id: 'none' }
 }
 

@@ -72,11 +72,12 @@ export class BookContent {
 
   #checkDecimals({ price, amount }: Level): void {
     this.priceDecimals ??= decimalsOf(price)
-    if (decimalsOf(price) !== this.priceDecimals) throw new Fault(`the price ${price} has other decimals than before`)
+    if (decimalsOf(price) !== this.priceDecimals)
+      throw new Fault(`the price ${price} has more or fewer decimals than before`)
     if (amount === GONE) return
     this.amountDecimals ??= decimalsOf(amount)
     if (decimalsOf(amount) !== this.amountDecimals)
-      throw new Fault(`the amount ${amount} has other decimals than before`)
+      throw new Fault(`the amount ${amount} has more or fewer decimals than before`)
   }
 
   #checkNotCrossed(): void {

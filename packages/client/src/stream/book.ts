@@ -152,7 +152,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   confirm({ cursor, digest, time, isLive, instrumentState }: BookStatement): void {
     if (cursor !== this.#cursor) throw new Fault('a message is missing: the service has sent a later one')
     if (digest !== undefined && digest !== this.content.digest) {
-      throw new Fault(`the digest of the book is ${this.content.digest}, and ${digest} at the service`)
+      throw new Fault(`the book's digest is ${this.content.digest}, but the service's is ${digest}`)
     }
     if (digest !== undefined) this.digestMatch = { digest, time }
     this.instrumentState = instrumentState

@@ -24,7 +24,7 @@ export interface Executions extends AsyncIterable<Execution | ExecutionGap> {
   close(): void
 }
 
-/** Executions that wait for the reader. Beyond this many, a GAP replaces the oldest. */
+/** Executions that wait for the reader. Beyond this many, a GAP replaces the oldest half. */
 const QUEUED_MAX = 10_000
 
 export class LiveExecutions implements Executions, Subscription {

@@ -110,8 +110,7 @@ export type Message =
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * No more digits than any number from the service has, and no leading zeros, because prices are compared by their
- * length.
+ * More digits than any number from the service has, and no leading zeros, because prices are compared by their length.
  */
 const DECIMAL = /^(0|[1-9]\d{0,39})(\.\d{1,40})?$/
 /** UTC with a fixed number of digits, so that times compare as text. */
