@@ -1,4 +1,4 @@
-/** Chooses between login, setup and the pages, and shows the session that ended above the page that was open. */
+/** Chooses between login, setup and the pages. When a session ends, the login form covers the open page. */
 import { useEffect } from 'preact/hooks'
 import { location } from './base/router.ts'
 import { hasEnded, loadSession, sessionState } from './base/session.ts'
@@ -41,7 +41,7 @@ function CurrentPage() {
   const { title, content } = pageOf(path)
   useEffect(() => {
     document.title = `${title} · Tidegate`
-    // A screen reader continues at the heading of the new page.
+    // A screen reader continues at the new page's heading.
     if (document.activeElement === document.body || document.activeElement?.closest('nav') !== null) {
       document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
     }

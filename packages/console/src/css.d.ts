@@ -1,2 +1,2 @@
-/** Style sheets are imported for their effect: the bundler joins them. */
+/** Style sheets are imported for their effect, and the bundler joins them. */
 declare module '*.css'

@@ -1,4 +1,4 @@
-/** The pages by their paths. */
+/** The pages by path. */
 import type { JSX } from 'preact'
 import { AccountPage } from './pages/account.tsx'
 import { AuditPage } from './pages/audit.tsx'
@@ -34,7 +34,7 @@ interface PageContent {
 
 type Route = readonly [pattern: RegExp, page: (...parameters: string[]) => PageContent]
 
-/** The page of one record, by its id. */
+/** A record's page, by its id. */
 function record(folder: string, title: string, content: (id: string) => JSX.Element): Route {
   return [new RegExp(`^/${folder}/([0-9A-Za-z-]{1,64})$`), (id = '') => ({ title, content: content(id) })]
 }

@@ -1,12 +1,12 @@
 /**
- * Calls of the operator API from the console: same origin, the session's cookie, and the page's secret. A
- * failed call throws a `Problem` with the text that the service gave; a call that never reached the service throws one too,
- * so that pages have one kind of failure to show.
+ * Operator API calls from the console: same origin, the session's cookie, and the page's secret. A failed call throws a
+ * `Problem` with the service's text. So does a call that never reached the service, so pages have only one kind of
+ * failure to show.
  */
 import type { AnswerOf, BodyOf, CallsForTwo, ItemOf, ListPath, Method, PathOf, Schema } from './operator-api.ts'
 import { pageSecret } from './page-secret.ts'
 
-/** One invalid field of a request. */
+/** One invalid field in a request. */
 export interface FieldFault {
   readonly pointer?: string
   readonly parameter?: string
@@ -49,11 +49,11 @@ export interface Page<Item> {
   readonly next_page_cursor?: string
 }
 
-/** What the session decides about calls; the session module sets it. */
+/** Reacts to the session's end. The session module sets it. */
 export const credentials: { onEnded: () => void } = { onEnded: () => undefined }
 
 const PREFIX = '/admin/v1'
-/** Codes with which a session that was valid is refused. */
+/** Codes that refuse a session that was valid before. */
 const ENDED = new Set(['session_ended', 'unauthorized', 'invalid_token', 'csrf_failed'])
 
 function withQuery(path: string, query: Query = {}): string {
@@ -64,7 +64,7 @@ function withQuery(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-/** The result of a call that may need a second person: its document, or the request that the person has to confirm. */
+/** The result of a call that may need a second person: its document, or the request for that person to confirm. */
 export type Answer<Document> = { readonly document: Document; readonly request?: undefined } | Requested
 
 export interface Requested {
@@ -73,7 +73,9 @@ export interface Requested {
   readonly document?: undefined
 }
 
-/** What a requested call issues once it is confirmed; the service returns it once, with the request. */
+/**
+ * The secrets of a requested call, valid once it is confirmed. The service returns them only once, with the request.
+ */
 export interface Issued {
   readonly token?: string
   readonly setup_link?: string
@@ -84,10 +86,10 @@ type AnswerTo<Verb extends Method, Path extends string> =
     ? Answer<AnswerOf<Verb, Path>>
     : Extract<Answer<AnswerOf<Verb, Path>>, { readonly request?: undefined }>
 
-/** Of the call that begins; why, for the second person who confirms it. */
+/** The reason given to the second person, for the call that is just beginning. */
 let comment: unknown
 
-/** Adds the comment to the call that `begin` makes at once. */
+/** Adds the comment to the call made synchronously by `begin`. */
 export function withComment<Result>(text: unknown, begin: () => Result): Result {
   comment = text
   try {
@@ -97,7 +99,7 @@ export function withComment<Result>(text: unknown, begin: () => Result): Result 
   }
 }
 
-/** @param path below `/admin/v1` */
+/** @param path the path below `/admin/v1` */
 export async function call<Verb extends Method, Path extends PathOf<Verb>>(
   method: Verb,
   path: Path,
@@ -149,7 +151,7 @@ export async function get<Path extends PathOf<'GET'>>(
   return document as AnswerOf<'GET', Path>
 }
 
-/** One page of a list. */
+/** One page from a list. */
 export async function getPage<Path extends ListPath>(
   path: Path,
   query: Query,
@@ -159,7 +161,7 @@ export async function getPage<Path extends ListPath>(
   return document as Page<ItemOf<Path>>
 }
 
-/** All items of a list, page by page, at most `max`; `isComplete` is false when there are more. */
+/** All items in a list, page by page, at most `max`. `isComplete` is false when there are more. */
 export async function getAll<Path extends ListPath>(
   path: Path,
   query: Query,

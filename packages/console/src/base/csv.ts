@@ -1,7 +1,8 @@
-/** CSV files of what a page shows (RFC 4180), made in the browser. */
+/** CSV files (RFC 4180), made in the browser from a page's data. */
 
 /**
- * Quotes where needed. Text that a spreadsheet would run as a formula begins with an apostrophe; numbers stay as they are.
+ * Quotes where needed. Text that a spreadsheet would run as a formula gets a leading apostrophe. Numbers stay as they
+ * are.
  */
 export function csvText(header: readonly string[], rows: readonly (readonly string[])[]): string {
   return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('')

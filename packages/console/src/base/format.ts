@@ -1,6 +1,8 @@
-/** Texts for people from the API's values. Amounts and prices stay exact text: only their integer digits are grouped. */
+/**
+ * Texts for people from the API's values. Amounts and prices stay exact text: only their integer digits are grouped.
+ */
 
-/** `1234567.50` as `1,234,567.50`; other texts unchanged. */
+/** `1234567.50` as `1,234,567.50`. Other texts stay unchanged. */
 export function grouped(amount: string): string {
   const parts = /^(-?)(\d+)(\.\d+)?$/.exec(amount)
   if (parts === null) return amount
@@ -69,7 +71,7 @@ export function bytesText(bytes: number): string {
   return `${index === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[index]}`
 }
 
-/** The first and last characters of a long id. */
+/** A long id's first and last characters. */
 export function shortId(id: string): string {
   return id.length <= 14 ? id : `${id.slice(0, 8)}…${id.slice(-4)}`
 }

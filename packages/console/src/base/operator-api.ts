@@ -1,10 +1,10 @@
 /**
- * The types of the operator API by method and path, from its OpenAPI document: what a call sends and returns follows from
- * its path, so that a page which does not fit the document is a type error.
+ * The operator API's types by method and path, from its OpenAPI document. A call's body and answer follow from its
+ * path, so a page that does not fit the document is a type error.
  */
 import type { components, paths } from './openapi.ts'
 
-/** A document of the API by the name of its schema. */
+/** An API document by its schema name. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name]
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -19,10 +19,10 @@ type Described<Verb extends Method> = {
   [Path in keyof paths]: paths[Path] extends Record<Lowercase<Verb>, object> ? Path : never
 }[keyof paths]
 
-/** The paths of this method, below `/admin/v1`. */
+/** The paths with this method, below `/admin/v1`. */
 export type PathOf<Verb extends Method> = Filled<Below<Described<Verb>>>
 
-/** The described call of a path; `/customers/{id}` is not that of `/customers/${id}/quotas`. */
+/** A path's call in the document. `/customers/{id}` must not match `/customers/${id}/quotas`. */
 type CallOf<Verb extends Method, Path extends string> = Path extends string
   ? {
       [Each in Described<Verb>]: [Path, Filled<Below<Each>>] extends [Filled<Below<Each>>, Path]
@@ -31,7 +31,7 @@ type CallOf<Verb extends Method, Path extends string> = Path extends string
     }[Described<Verb>]
   : never
 
-/** What a call returns when it is carried out. */
+/** A call's document once it is carried out. */
 export type AnswerOf<Verb extends Method, Path extends string> =
   CallOf<Verb, Path> extends { responses: { 200: { content: { 'application/json': infer Document } } } }
     ? Document
@@ -41,13 +41,13 @@ export type AnswerOf<Verb extends Method, Path extends string> =
 export type CallsForTwo<Verb extends Method, Path extends string> =
   CallOf<Verb, Path> extends { responses: { 202: object } } ? true : false
 
-/** The names of the members of a body. Their values come from forms, and the service validates them. */
+/** A body's member names. Their values come from forms, and the service validates them. */
 export type BodyOf<Verb extends Method, Path extends string> =
   CallOf<Verb, Path> extends { requestBody: { content: { 'application/json': infer Body } } }
     ? { readonly [Name in keyof Body]: unknown }
     : undefined
 
-/** Without the addresses that answer browsers with a redirection, which have no document. */
+/** Excludes the addresses that redirect browsers, because they have no document. */
 type PagedAmong<Path extends string> = Path extends string
   ? [AnswerOf<'GET', Path>] extends [never]
     ? never
@@ -56,7 +56,7 @@ type PagedAmong<Path extends string> = Path extends string
       : never
   : never
 
-/** The paths of lists in pages. */
+/** The paths of paginated lists. */
 export type ListPath = PagedAmong<PathOf<'GET'>>
 
 export type ItemOf<Path extends string> =

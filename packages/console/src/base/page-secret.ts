@@ -1,11 +1,11 @@
 /**
- * The second secret of the session, which the page sends with every call. Browsers send the cookie of a host to every port of
- * it, so another program on this machine may have the cookie; what a page stores is kept for its own address and port. The
- * secret is stored for this tab, and a new tab asks the others: without one that is signed in, the person signs in again.
+ * The session's second secret, which the page sends with every call. Browsers send a host's cookies to all its ports,
+ * so another program on this machine may have the cookie. Page storage belongs to one address and port. The secret is
+ * stored for this tab, and a new tab asks the other tabs for it. Without a signed-in tab, the person signs in again.
  */
 
 const KEY = 'tidegate-session'
-/** Tabs of the same origin answer within milliseconds; no other page can listen. */
+/** Tabs with the same origin answer within milliseconds. No other page can listen. */
 const ANSWER_MILLISECONDS = 300
 
 type Message = { readonly kind: 'ask' } | { readonly kind: 'secret'; readonly secret: string }
@@ -13,7 +13,7 @@ type Message = { readonly kind: 'ask' } | { readonly kind: 'secret'; readonly se
 const tabs = new BroadcastChannel(KEY)
 const listeners = new Set<() => void>()
 
-/** After a login at the issuer it is in the fragment of the address, which browsers do not send. */
+/** After a login at the issuer, the secret is in the address's fragment, which browsers do not send. */
 function fromAddress(): string | undefined {
   const secret = /^#session=([^&]+)/.exec(window.location.hash)?.[1]
   if (secret !== undefined) window.history.replaceState(null, '', window.location.pathname + window.location.search)
@@ -37,7 +37,7 @@ export function pageSecret(): string | undefined {
   return held
 }
 
-/** Keeps the secret of a new session, in every tab: they share its cookie. */
+/** Keeps a new session's secret in every tab, because the tabs share its cookie. */
 export function keepPageSecret(secret: string): void {
   store(secret)
   tabs.postMessage({ kind: 'secret', secret } satisfies Message)
@@ -48,7 +48,7 @@ export function dropPageSecret(): void {
   sessionStorage.removeItem(KEY)
 }
 
-/** Resolves when another tab has given its secret, or none has in time. */
+/** Resolves when another tab has given its secret, or when none has in time. */
 export function askOtherTabs(): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -1,6 +1,6 @@
 /**
- * Loading for components: one document (`useResource`) or a list in pages (`useList`). A failed reload keeps what was
- * shown and reports the problem beside it. Repeated loading stops while the tab is hidden.
+ * Loading for components: one document (`useResource`) or a paginated list (`useList`). A failed reload keeps the
+ * earlier content and reports the problem beside it. Repeated loading stops while the tab is hidden.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { get, getPage, type Page, Problem, type Query } from './api.ts'
@@ -21,7 +21,7 @@ interface ResourceState<Document> {
 }
 
 /**
- * @param key what is loaded; undefined = nothing. Another key discards the document of the one before.
+ * @param key identifies the document; undefined = load nothing. Another key discards the previous document.
  * @param everyMilliseconds time between two loads; absent = loaded once
  */
 export function useResource<Document>(
@@ -68,7 +68,7 @@ export function useResource<Document>(
   }
 }
 
-/** A document of the operator API. */
+/** A document from the operator API. */
 export function useGet<Path extends PathOf<'GET'>>(
   path: Path | undefined,
   query?: Query,
@@ -89,7 +89,7 @@ export interface List<Item> {
 
 const PAGE_ITEMS = 50
 
-/** A list of the operator API, which grows page by page. */
+/** A list from the operator API, which grows page by page. */
 export function useList<Path extends ListPath>(path: Path, query: Query): List<ItemOf<Path>> {
   type Loaded = Page<ItemOf<Path>>
   const key = `${path} ${JSON.stringify(query)}`

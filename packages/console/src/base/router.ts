@@ -1,13 +1,13 @@
 /**
- * The path and query of the page below `/console`, as a signal. Links are ordinary anchors: clicks on them are handled
- * here unless they open another tab, so that the browser's own history and middle click work.
+ * The page's path and query below `/console`, as a signal. Links are ordinary anchors. Clicks on them are handled here
+ * unless they open another tab, so the browser's history and middle click work.
  */
 import { signal } from '@preact/signals'
 
 const BASE = '/console'
 
 export interface Location {
-  /** Below the base, such as `/markets/BTCUSD`. */
+  /** The path below the base, such as `/markets/BTCUSD`. */
   readonly path: string
   readonly query: URLSearchParams
 }
@@ -31,7 +31,7 @@ export function navigate(path: string, options: { readonly replace?: boolean } =
   if (!options.replace) window.scrollTo(0, 0)
 }
 
-/** Changes parameters of the query; an empty text removes one. Does not add an entry to the history. */
+/** Changes query parameters without a history entry. An empty text removes one. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const query = new URLSearchParams(location.value.query)
   for (const [name, value] of Object.entries(changes)) {
@@ -42,7 +42,7 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
   navigate(location.value.path + (text === '' ? '' : `?${text}`), { replace: true })
 }
 
-/** Follows the history and clicks on links of the console. */
+/** Follows the history and clicks on the console's links. */
 export function startRouter(): void {
   window.addEventListener('popstate', () => {
     location.value = read()

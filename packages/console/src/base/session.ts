@@ -1,6 +1,6 @@
 /**
- * The session of the person who uses the console: who it is, what the role allows, and what happens when it ends. The
- * rights come from the service (`allows`), so the console has no table of roles of its own.
+ * The console user's session: the person, the role's permissions, and what happens when it ends. The permissions come
+ * from the service (`allows`), so the console has no role table of its own.
  */
 import { computed, signal } from '@preact/signals'
 import { call, credentials, get, Problem } from './api.ts'
@@ -17,7 +17,7 @@ export type SessionState =
   | { readonly kind: 'open'; readonly session: Session }
 
 export const sessionState = signal<SessionState>({ kind: 'unknown' })
-/** Whether an open session ended while the page was shown: what was typed stays behind the login form. */
+/** Whether an open session ended while the page was shown. Typed text stays behind the login form. */
 export const hasEnded = signal(false)
 
 export const session = computed(() => (sessionState.value.kind === 'open' ? sessionState.value.session : undefined))
@@ -58,13 +58,13 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** Opens the session of a login in this tab, whose secret only its answer has. */
+/** Opens a new login's session in this tab. Only the login's answer has its secret. */
 export function openNewSession(document: Session): void {
   if (document.csrf_token !== undefined) keepPageSecret(document.csrf_token)
   openSession(document)
 }
 
-/** Continues with a session that was opened elsewhere in this browser; without one, everything stays as it is. */
+/** Continues with a session opened elsewhere in this browser. Without one, nothing changes. */
 export async function resumeSession(): Promise<void> {
   await askOtherTabs()
   if (pageSecret() === undefined) return

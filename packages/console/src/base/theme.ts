@@ -1,4 +1,4 @@
-/** Dark or light: what the system prefers, or what the person chose on this machine. */
+/** Dark or light: the system's preference, or the person's choice on this machine. */
 import { computed, effect, signal } from '@preact/signals'
 
 export type Choice = 'system' | 'light' | 'dark'
@@ -39,7 +39,7 @@ function readChoice(): Choice {
   }
 }
 
-/** A colour of the style sheet, for charts, which draw on a canvas. */
+/** A style-sheet colour for charts, which draw on a canvas. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

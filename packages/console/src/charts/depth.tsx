@@ -1,4 +1,6 @@
-/** The sums of both sides around the spread. Pixels are numbers; the exact sums are in the ladder. */
+/**
+ * The cumulative amounts on both sides of the spread. Pixels need only floating-point sums. The ladder adds exactly.
+ */
 import { useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { Level } from '../live/level.ts'
@@ -7,7 +9,7 @@ import { Plot } from './plot.tsx'
 
 export interface DepthProps {
   readonly symbol: string
-  /** A book that does not change; absent = the live book. */
+  /** A fixed book; absent = the live book. */
   readonly book?: { readonly bids: readonly Level[]; readonly asks: readonly Level[] } | undefined
 }
 
@@ -69,7 +71,7 @@ function side(stroke: string): uPlot.Series {
   return { stroke, width: 1.5, fill: `${stroke}22`, points: { show: false }, spanGaps: false }
 }
 
-/** Both sides on one axis of prices, as steps. */
+/** Both sides on one price axis, as steps. */
 function depthData(bids: readonly Level[], asks: readonly Level[]): uPlot.AlignedData {
   const prices: number[] = []
   const bidSums: (number | null)[] = []
@@ -85,7 +87,7 @@ function depthData(bids: readonly Level[], asks: readonly Level[]): uPlot.Aligne
   return [prices, bidSums, askSums] as uPlot.AlignedData
 }
 
-/** Corners of the steps: at each price the sum before and after it. */
+/** The steps' corners: at each price the sum before and after it. */
 function steps(levels: readonly Level[]): [price: number, sum: number][] {
   let sum = 0
   return levels.flatMap(({ price, amount }) => {

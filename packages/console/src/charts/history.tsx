@@ -1,4 +1,4 @@
-/** A history of one or two values on the overview: a small chart with the value under the pointer. */
+/** The history of one or two values on the overview: a small chart with the value under the pointer. */
 import { useMemo } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { Plot } from './plot.tsx'

@@ -1,4 +1,4 @@
-/** Charts are loaded after the page is shown: their libraries are most of the script. */
+/** Charts are loaded after the page is shown, because their libraries are most of the script. */
 import { lazy, Suspense } from 'preact/compat'
 import type { DepthProps } from './depth.tsx'
 import type { HistoryProps } from './history.tsx'

@@ -1,16 +1,16 @@
-/** A chart of uPlot that follows the size of its place and the colours of the theme. */
+/** A uPlot chart, resized with its container and coloured by the theme. */
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { colour, isDark } from '../base/theme.ts'
 
 export interface PlotProps {
-  /** A description for people who do not see it. */
+  /** A description for people who cannot see the chart. */
   readonly label: string
   readonly height: number
   /** Read again when the theme changes. */
   readonly options: (colour: (name: string) => string) => Omit<uPlot.Options, 'width' | 'height'>
   readonly data: uPlot.AlignedData
-  /** Other values make a new chart, such as the symbol of a market. */
+  /** Identifies the chart's subject, such as a market's symbol. Another value creates a new chart. */
   readonly of?: string
 }
 

@@ -1,7 +1,7 @@
 /**
- * The price of a market during the last hour: the middle of the book every five seconds, first as the service has noted it,
- * then as the page sees it, the newest renewed once per second. The library draws; the exact prices are in the ladder and
- * the tape.
+ * A market's price during the last hour: the middle of the book every five seconds. Earlier points come from the
+ * service's history and later ones from the page, which renews the newest once per second. The library draws. The exact
+ * prices are in the ladder and the tape.
  */
 import { AreaSeries, createChart, type IChartApi, type ISeriesApi, type UTCTimestamp } from 'lightweight-charts'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -16,7 +16,7 @@ export interface PriceProps {
 }
 
 const DRAW_MILLISECONDS = 1_000
-/** The interval of the service's history; the chart gives every point the same width. */
+/** The interval in the service's history. The chart gives every point the same width. */
 const STEP_SECONDS = 5
 /** One hour. */
 const POINTS_MAX = 720
@@ -41,7 +41,7 @@ export default function Price({ symbol }: PriceProps) {
   const history = useGet(`/markets/${symbol}/prices`).document
   useEffect(() => {
     if (history === undefined) return
-    // What the page has seen itself stays; the clock of the service may be ahead of this one.
+    // The page's own points stay, because the service's clock may be ahead of this one.
     const [own] = points.current
     const end = own?.time ?? Date.now() / 1000
     const earlier = new Map<number, Point>()
@@ -76,7 +76,7 @@ export default function Price({ symbol }: PriceProps) {
       setPrecision(drawn.current, bid.price)
       const point = pointAt(Date.now(), bid.price, ask.price)
       const last = points.current.at(-1)
-      // After the clock was set back, the chart waits until it is there again.
+      // After the clock was set back, the chart waits until it has caught up.
       if (last !== undefined && last.time > point.time) return
       if (last?.time === point.time) {
         points.current[points.current.length - 1] = point
@@ -123,14 +123,15 @@ function makeChart(element: HTMLElement): Drawn {
       background: { color: 'transparent' },
       textColor: colour('quiet'),
       fontSize: 11,
-      // The attribution is on the page of keyboard shortcuts and in the documents: the library's would need an inline style.
+      // The attribution is in the keyboard-shortcuts dialog and in the docs, because the library's own would need an
+      // inline style.
       attributionLogo: false,
     },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
     rightPriceScale: { borderVisible: false },
     timeScale: { borderVisible: false, timeVisible: true, secondsVisible: true, minBarSpacing: 0.2 },
     crosshair: { vertLine: { color: colour('line-strong') }, horzLine: { color: colour('line-strong') } },
-    // It always shows all that there is.
+    // The chart always shows everything.
     handleScroll: false,
     handleScale: false,
   })

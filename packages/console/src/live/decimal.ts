@@ -1,6 +1,6 @@
 /**
- * Exact arithmetic on the decimal texts of prices and amounts, as integers in units of their last decimal. Only the places
- * of pixels are numbers.
+ * Exact arithmetic on the decimal texts of prices and amounts, as integers in units of their last decimal. Only pixel
+ * positions are floating-point numbers.
  */
 
 /** The text as an integer with this many decimals. The text must not have more. */
@@ -19,13 +19,13 @@ function textOf(units: bigint, decimals: number): string {
   return sign + (decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`)
 }
 
-/** The difference of two texts of the same market. */
+/** The difference between two texts from one market. */
 export function difference(higher: string, lower: string): string {
   const decimals = Math.max(decimalsOf(higher), decimalsOf(lower))
   return textOf(unitsOf(higher, decimals) - unitsOf(lower, decimals), decimals)
 }
 
-/** Part of `whole`, from 0 to 1, for the length of a bar. */
+/** The fraction `part / whole`, from 0 to 1, for a bar's length. */
 export function shareOf(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * 10_000n) / whole) / 10_000
 }

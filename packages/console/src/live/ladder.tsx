@@ -1,6 +1,6 @@
 /**
- * The ladder of a market: the best levels of both sides with their amounts, the sums up to each level as bars, and the
- * spread. Rows are made once; a draw writes only the texts that changed.
+ * A market's ladder: the best levels on both sides with their amounts, the sum up to each level as a bar, and the
+ * spread. Rows are made once, and a draw writes only changed texts.
  */
 import { useMemo, useRef } from 'preact/hooks'
 import { grouped } from '../base/format.ts'
@@ -86,7 +86,7 @@ function drawLadder(
   ).entries()) {
     const elements = rowElements(element, name)
     for (let place = 0; place < rows; place++) {
-      // The best ask is the lowest row of its side.
+      // The best ask is the lowest row on its side.
       const target = elements[name === 'asks' ? rows - 1 - place : place]
       if (target === undefined) continue
       const level = levels[place]
@@ -122,7 +122,7 @@ function drawSpread(
   write(points, `${basisPoints(bid.price, ask.price)} bp`)
 }
 
-/** The spread in hundredths of a per cent of the bid, with two decimals. */
+/** The spread in basis points (hundredths of a per cent) of the bid, with two decimals. */
 export function basisPoints(bid: string, ask: string): string {
   const decimals = Math.max(decimalsOf(bid), decimalsOf(ask))
   const low = unitsOf(bid, decimals)
@@ -139,7 +139,7 @@ function sumsOf(levels: readonly Level[], decimals: number): readonly bigint[] {
   })
 }
 
-/** Sums are read at a glance: at most three decimals. */
+/** Sums are read at a glance, so they show at most three decimals. */
 function sumText(sum: bigint, decimals: number): string {
   const shown = Math.min(decimals, 3)
   const units = sum / 10n ** BigInt(decimals - shown)

@@ -1,4 +1,4 @@
-/** One level of a book: exact decimal text. */
+/** A book's level: exact decimal text. */
 export interface Level {
   readonly price: string
   readonly amount: string

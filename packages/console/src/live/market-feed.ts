@@ -1,32 +1,32 @@
 /**
- * The live book and executions of one market for the components that draw it. Several components of one page share a feed;
- * it ends when the last one has left. Readers draw at their own pace: a feed reports that something changed, and keeps the
- * present state. All feeds share one connection, which the session authenticates.
+ * One market's live book and executions, for the components that draw them. Components on a page share a feed, which
+ * ends when the last one has left. A feed only reports changes and keeps the current state, so each component draws at
+ * its own pace. All feeds share one connection, authenticated by the session.
  */
 import { type Book, type Execution, StreamClient } from '@tidegate/client'
 import { pageSecret } from '../base/page-secret.ts'
 import type { Level } from './level.ts'
 
-/** `connecting`: no book was received yet. The others: see the statuses of a book of the client. */
+/** `connecting`: no book has been received yet. For the others, see the client's book statuses. */
 export type FeedStatus = 'connecting' | 'live' | 'stale' | 'resyncing'
 
 export interface MarketFeed {
   readonly status: FeedStatus
-  /** Why it is not live; undefined where the status says everything. */
+  /** Why it is not live. Undefined where the status already states it. */
   readonly reason: string | undefined
   /** Best first, at most `count`. */
   bids(count: number): readonly Level[]
   asks(count: number): readonly Level[]
-  /** Newest first, at most those that a tape shows. */
+  /** Newest first, at most as many as a tape shows. */
   readonly executions: readonly Execution[]
-  /** @returns a function that ends the subscription */
+  /** @returns a function to end the subscription */
   subscribe(onChange: () => void): () => void
 }
 
-/** The service conflates what changes in between: a person does not see more. */
+/** The service conflates the changes in between, which a person could not see. */
 const INTERVAL_MILLISECONDS = 100
 const EXECUTIONS_MAX = 50
-/** Time before a feed that the service has ended begins again, such as after a new login. */
+/** Wait before following again after the service ended a feed, for example until a new login. */
 const RETRY_MILLISECONDS = 3_000
 
 const STATUSES = { LIVE: 'live', STALE: 'stale', RESYNCING: 'resyncing', CLOSED: 'connecting' } as const
@@ -34,11 +34,11 @@ const STATUSES = { LIVE: 'live', STALE: 'stale', RESYNCING: 'resyncing', CLOSED:
 let sharedClient: StreamClient | undefined
 let lostReason: string | undefined
 
-/** Opened with the first feed; it closes its connection by itself when there is no subscription. */
+/** Opened with the first feed. It closes its connection by itself when there is no subscription. */
 function client(): StreamClient {
   sharedClient ??= new StreamClient({
     url: `${window.location.origin.replace(/^http/, 'ws')}/admin/v1/stream`,
-    // With the cookie, as with every call.
+    // In addition to the cookie, as with every call.
     authenticate: { token: async () => pageSecret() ?? '', discard: () => undefined },
     onEvent: (event) => {
       lostReason = event.type === 'CONNECTED' ? undefined : event.reason
@@ -86,7 +86,7 @@ class Feed implements MarketFeed {
     this.#readers.add(onChange)
     return () => {
       this.#readers.delete(onChange)
-      // A component of the next page may follow the same market: it subscribes before this runs.
+      // A component on the next page may follow the same market, and subscribes before this runs.
       setTimeout(() => this.#endUnused())
     }
   }
@@ -101,7 +101,7 @@ class Feed implements MarketFeed {
     feeds.delete(this.#symbol)
   }
 
-  /** Begins again after an end by the service, until nothing reads the feed. */
+  /** Starts again after the service ends the feed, until nothing reads it. */
   async #follow(run: () => Promise<void>): Promise<void> {
     const { signal } = this.#abort
     while (!signal.aborted) {
@@ -127,7 +127,7 @@ class Feed implements MarketFeed {
   async #followExecutions(): Promise<void> {
     const { signal } = this.#abort
     for await (const event of await client().executions(this.#symbol, { signal })) {
-      // A gap is of no consequence here: the tape shows what came.
+      // A gap does not matter here: the tape shows whatever arrived.
       if ('type' in event && event.type === 'GAP') continue
       this.#executions = [event as Execution, ...this.#executions.slice(0, EXECUTIONS_MAX - 1)]
       this.notify()

@@ -1,4 +1,4 @@
-/** The executions of a market, the newest first. */
+/** A market's executions, newest first. */
 import { useRef } from 'preact/hooks'
 import { clockText, grouped } from '../base/format.ts'
 import type { MarketFeed } from './market-feed.ts'
@@ -33,7 +33,7 @@ export function Tape({ symbol, rows = 26 }: { readonly symbol: string; readonly 
 
 function drawTape(body: HTMLElement | null, { executions }: MarketFeed, rows: number): void {
   if (body === null) return
-  // The first id says whether anything is new.
+  // The first id shows whether anything is new.
   if (body.dataset.first === (executions[0]?.id ?? '')) return
   body.dataset.first = executions[0]?.id ?? ''
   for (let index = 0; index < rows; index++) {

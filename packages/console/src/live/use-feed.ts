@@ -1,11 +1,15 @@
-/** Draws of components that follow a market: at most one per frame and per interval, and none while the tab is hidden. */
+/**
+ * Drawing for components that follow a market: at most one draw per frame and per interval, and none while the tab is
+ * hidden.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type MarketFeed, marketFeed } from './market-feed.ts'
 
 /**
- * Calls `draw` after changes of the market, without rendering the component: what changes often writes to its own elements.
+ * Calls `draw` after market changes, without rendering the component: frequent changes are written directly to its own
+ * elements.
  *
- * @param everyMilliseconds the least time between two draws
+ * @param everyMilliseconds the minimum time between two draws
  */
 export function useFeed(symbol: string, draw: (feed: MarketFeed) => void, everyMilliseconds: number): void {
   const drawRef = useRef(draw)
@@ -37,7 +41,7 @@ export function useFeed(symbol: string, draw: (feed: MarketFeed) => void, everyM
   }, [symbol, everyMilliseconds])
 }
 
-/** A value of the feed as state of the component, which is rendered when it changes. */
+/** A value from the feed as component state. The component is rendered when it changes. */
 export function useFeedValue<Value>(symbol: string, read: (feed: MarketFeed) => Value, everyMilliseconds = 250): Value {
   const [value, setValue] = useState(() => read(marketFeed(symbol)))
   useFeed(symbol, (feed) => setValue(() => read(feed)), everyMilliseconds)

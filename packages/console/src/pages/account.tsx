@@ -1,4 +1,4 @@
-/** One account, and the decision about it. */
+/** One account and the decision about it. */
 import { call } from '../base/api.ts'
 import { words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'

@@ -1,4 +1,4 @@
-/** What needs a person now: failed checks of readiness, differences of the ledger, work that waits. */
+/** What needs a person now: failed readiness checks, ledger differences, waiting work. */
 import type { Query } from '../base/api.ts'
 import { count, plural } from '../base/format.ts'
 import type { ListPath, Schema } from '../base/operator-api.ts'
@@ -105,7 +105,7 @@ function alarm(
   return { tone, text, detail, path }
 }
 
-/** One for each account whose name was guessed at more often than a person mistypes, in the last hour. */
+/** One alarm per operator name with more failed logins in the last hour than a person's typing errors explain. */
 function guessAlarms(rows: readonly Schema<'AuditEntry'>[]): readonly Alarm[] {
   const counts = new Map<string, number>()
   for (const { action, subject, created_at, detail } of rows) {

@@ -99,7 +99,7 @@ function Actor({ of }: { readonly of: string }) {
   )
 }
 
-/** The members in one line; the whole document when it is opened. */
+/** The members in one line. Opening it shows the whole document. */
 function Detail({ detail }: { readonly detail: Readonly<Record<string, unknown>> }) {
   const [isOpen, setOpen] = useState(false)
   const entries = Object.entries(detail)

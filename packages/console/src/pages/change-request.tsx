@@ -1,6 +1,6 @@
 /**
- * One request that needs a second person: the change, the record as the first person saw it, and what has changed since.
- * A confirmation names the version that this page shows.
+ * One request that needs a second person: the change, the record as the first person saw it, and the differences since
+ * then. A confirmation names the version shown on this page.
  */
 import { type Answer, call, type Problem } from '../base/api.ts'
 import { words } from '../base/format.ts'
@@ -17,7 +17,7 @@ import { Table } from '../ui/table.tsx'
 type Request = Schema<'ChangeRequestWithRecord'>
 type FieldChange = Schema<'FieldChange'>
 
-/** Pages of the records that requests are about. */
+/** The pages for the requests' records. */
 const PAGES: Readonly<Record<string, string>> = {
   accounts: '/review/accounts',
   rules: '/review/rules',
@@ -100,7 +100,7 @@ function RequestFacts({ request }: { readonly request: Request }) {
   )
 }
 
-/** What the decision is about: the money, and its destination, whole. */
+/** The money being decided about, and its whole destination. */
 function Decided({ request: { record = {}, body } }: { readonly request: Request }) {
   const { amount, source_amount, asset, source_asset, first_to_destination } = record
   const money = amount ?? source_amount
@@ -129,14 +129,14 @@ function isDocument(value: unknown): value is Document {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Where money goes to or came from; undefined when the document is about no payment. */
+/** Where money goes to or came from. Undefined when the document is about no payment. */
 function placeOf({ destination, crypto, fiat }: Document): Place | undefined {
   if (isDocument(destination)) return destination as Place
   if (isDocument(crypto)) return { crypto }
   return isDocument(fiat) ? { fiat } : undefined
 }
 
-/** Every member of a document: texts whole, what has members of its own as JSON. */
+/** All members of a document: texts in full, and objects and lists as JSON. */
 function Members({ of }: { readonly of: Document }) {
   const rows = Object.entries(of).map(([name, value]) => {
     if (name === 'customer_id') return ['Customer', <Customer key={name} id={String(value)} />] as const

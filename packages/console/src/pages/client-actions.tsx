@@ -1,4 +1,4 @@
-/** The actions on clients and their secrets. A secret is shown once, in a dialog that has to be closed. */
+/** The actions on clients and their secrets. A secret is shown once, in a dialog that the person has to close. */
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { call } from '../base/api.ts'
@@ -12,11 +12,11 @@ import { SCOPES } from './scopes.ts'
 export interface ShownSecret {
   readonly title: string
   readonly rows: readonly (readonly [name: string, value: string])[]
-  /** Name of the file that it can be saved to. */
+  /** The name for a saved file. */
   readonly file: string
-  /** Of the file; absent: the rows. */
+  /** The file's content; absent: the rows. */
   readonly content?: object
-  /** It is valid once another person has confirmed the request for it. */
+  /** The secret is valid once another person has confirmed the request for it. */
   readonly isRequested?: boolean
 }
 

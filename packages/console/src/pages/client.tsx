@@ -1,4 +1,4 @@
-/** One client: scopes, secrets, and its connections. */
+/** One client: its scopes, secrets and connections. */
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'

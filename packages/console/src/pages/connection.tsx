@@ -1,4 +1,6 @@
-/** One connection as its client has been sent it: lag, conflated messages, and per market the book and its last digest. */
+/**
+ * One connection and the data sent to its client: lag, conflated messages, and per market the book and its last digest.
+ */
 import { bytesText, count, durationText } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'

@@ -1,4 +1,4 @@
-/** Connections of a customer as the service sees them: lag, bytes that wait, and closing one. */
+/** A customer's connections as the service sees them: lag, unsent bytes, and a button to close one. */
 import { call } from '../base/api.ts'
 import { bytesText, count, shortId } from '../base/format.ts'
 import type { AnswerOf, Schema } from '../base/operator-api.ts'
@@ -76,7 +76,7 @@ export function ConnectionsCard({
   )
 }
 
-/** Whether it lags, and whether its client reads: a client that has stopped may take megabytes before it lags. */
+/** Whether the connection lags, and whether its client reads: a stopped client may take megabytes before it lags. */
 export function ConnectionState({
   of: { behind, reading, queued_bytes },
 }: {

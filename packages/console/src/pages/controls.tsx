@@ -1,4 +1,4 @@
-/** What the operator has paused, and the switches. */
+/** What the operator has paused, and the switches for it. */
 import { call } from '../base/api.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'

@@ -1,4 +1,4 @@
-/** The list of customers, and new ones. */
+/** The customer list, and the dialog for a new one. */
 import { call } from '../base/api.ts'
 import { useList } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'

@@ -1,4 +1,4 @@
-/** One delivery with its attempts, and the report of its result. */
+/** One delivery with its attempts, and the dialogs to report its result. */
 import { call } from '../base/api.ts'
 import { grouped, words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
@@ -126,7 +126,7 @@ function AttemptsCard({ attempts }: { readonly attempts: readonly Schema<'Delive
   )
 }
 
-/** Hands it to the person, who pays it by hand. */
+/** Hands the delivery to the person, who pays it by hand. */
 function askClaim(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
   const { id, amount, asset, destination, first_to_destination } = delivery
   ask({
@@ -200,12 +200,15 @@ const NOT_PAID: Field = {
   hint: 'I have asked each executor, or looked it up in the custody or bank by the id of the delivery',
 }
 
-/** Whether its claim has not ended. */
+/** Whether its claim is still valid. */
 function isRunning({ lease_until }: Schema<'Delivery'>): boolean {
   return lease_until !== undefined && Date.parse(lease_until) > Date.now()
 }
 
-/** Attempts without a result, but for a claim that runs and an executor that has accepted: those report it. */
+/**
+ * The attempts whose outcome is unknown. The current attempt is left out while its claim is valid or after its executor
+ * accepted it, because the executor reports the result.
+ */
 function unknownAttempts(delivery: Schema<'DeliveryWithAttempts'>) {
   const { attempts, attempt } = delivery
   return attempts.filter(({ attempt: number, outcome }) => {

@@ -1,4 +1,6 @@
-/** The actions on a deposit. Those that its state does not allow are not offered; the service decides in any case. */
+/**
+ * The actions on a deposit. Actions that its state does not allow are not offered, but the service decides in any case.
+ */
 import { type Answer, call } from '../base/api.ts'
 import { grouped } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
@@ -19,7 +21,7 @@ interface DepositAction {
   readonly fourEyes?: FourEyesKind
 }
 
-/** How the payment arrived: exactly one form. */
+/** How the payment arrived, in exactly one form. */
 export function paymentOf({ crypto, fiat }: Schema<'Deposit'>): Place {
   return { crypto, fiat }
 }

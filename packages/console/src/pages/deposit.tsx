@@ -1,4 +1,4 @@
-/** One deposit with its whole history, and the actions on it. */
+/** One deposit with its whole history and its actions. */
 import { words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'

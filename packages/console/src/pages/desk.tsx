@@ -1,4 +1,4 @@
-/** The desk: the operator's own position in each asset, and the trade that closes it. */
+/** The desk: the operator's own position in each asset, and the trade to close it. */
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'

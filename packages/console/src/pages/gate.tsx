@@ -1,4 +1,4 @@
-/** The frame of login and setup. */
+/** The frame around login and setup. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
@@ -10,7 +10,7 @@ export function Gate({
 }: {
   readonly title: string
   readonly isOverlay?: boolean
-  /** Replaces another step, whose focus is lost: readers of the screen continue at its heading. */
+  /** The content replaces another step, whose focus is lost. Screen readers continue at its heading. */
   readonly isNextStep?: boolean
   readonly children: ComponentChildren
 }) {

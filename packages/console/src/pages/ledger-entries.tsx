@@ -1,4 +1,4 @@
-/** Ledger entries: what the operator has booked of hedges, funding, fees, costs and debts, and the dialogs to book more. */
+/** Ledger entries: the hedges, funding, fees, costs and debts booked by the operator, and the dialogs to book more. */
 import { call } from '../base/api.ts'
 import { grouped, words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
@@ -17,7 +17,7 @@ type Entry = Schema<'LedgerEntry'>
 interface Kind {
   readonly name: string
   readonly meaning: string
-  /** How its amounts are asked for. */
+  /** The labels for its amount fields. */
   readonly legs: readonly (readonly [label: string, direction?: 'IN' | 'OUT'])[]
   readonly isAboutProfile?: boolean
 }

@@ -1,4 +1,4 @@
-/** Login with name, password and the code of the authenticator; over a page whose session ended, without losing the page. */
+/** Login with name, password and authenticator code. After a session ends, it appears over the page and keeps it. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
@@ -98,7 +98,7 @@ function RefusalNote({ reason, subject }: Refusal) {
   )
 }
 
-/** Over a page, the issuer is opened beside it: what was typed stays, and the page continues with the new session. */
+/** Over a page, the issuer opens in a new tab. Typed text stays, and the page continues with the new session. */
 function OpenidLogin({ start, label, isOverlay }: OpenidWay & { readonly isOverlay: boolean }) {
   useEffect(() => {
     if (!isOverlay) return

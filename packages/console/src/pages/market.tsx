@@ -69,7 +69,7 @@ function MarketLead({ market }: { readonly market: Schema<'Market'> | undefined 
   )
 }
 
-/** Above the book, which is empty then. */
+/** Shown above the book, which is then empty. */
 function NoLiveSource({ market: { reason, stale_since, version } }: { readonly market: Schema<'Market'> }) {
   const hadBook = version > 0
   return (
@@ -128,7 +128,7 @@ function Sources({ market }: { readonly market: Schema<'Market'> }) {
   )
 }
 
-/** Only of several sources: what each contributes. Levels at one price of several sources count for each. */
+/** Only with several sources: what each one contributes. A price level from several sources counts for each. */
 function sharedColumns(sources: readonly Schema<'MarketSource'>[]) {
   const all = sources.reduce((sum, { levels = 0 }) => sum + levels, 0)
   return [

@@ -1,4 +1,4 @@
-/** All markets in a table, and the live ladders of up to three of them side by side. */
+/** All markets in a table, and the live ladders for up to three of them side by side. */
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href, location, setQuery } from '../base/router.ts'
@@ -70,7 +70,7 @@ export function MarketsPage() {
   )
 }
 
-/** From the address; otherwise the first ones. */
+/** The markets named in the address, otherwise the first ones. */
 function chosenOf(items: readonly Schema<'Market'>[] | undefined): readonly string[] {
   const known = items?.map(({ symbol }) => symbol) ?? []
   const given = location.value.query.get('show')
@@ -104,7 +104,7 @@ function LadderCard({ symbol, hasSource }: { readonly symbol: string; readonly h
 const STATE_TONES = { live: 'good', stale: 'bad', resyncing: 'warn', connecting: 'info' } as const
 const STATE_TEXTS = { live: 'Live', stale: 'No live source', resyncing: 'Resyncing', connecting: 'Connecting' } as const
 
-/** @param hasSource as the list of markets says: of a market that never had a book the stream sends nothing */
+/** @param hasSource from the market list, because the stream sends nothing for a market that never had a book */
 export function FeedState({
   symbol,
   hasSource,

@@ -1,9 +1,9 @@
-/** The columns of the CSV files of deposits, orchestrations and deliveries. */
+/** The CSV columns for deposits, orchestrations and deliveries. */
 import type { Schema } from '../base/operator-api.ts'
 import type { CsvColumn } from '../ui/csv-button.tsx'
 import type { Terms } from './rule-text.ts'
 
-/** Columns of members with the same name. */
+/** Columns with the same name as their member. */
 function members<Item>(...names: readonly (keyof Item & string)[]): readonly CsvColumn<Item>[] {
   return names.map((name) => ({ name, text: (item: Item) => item[name] as string | number | undefined }))
 }

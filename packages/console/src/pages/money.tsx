@@ -223,10 +223,10 @@ export function DeliveriesPage() {
 }
 
 const CLAIM_MAX = 100
-/** For how long a person has claimed a delivery. */
+/** How long a person's claim on a delivery lasts. */
 export const LEASE_SECONDS = 3_600
 
-/** Hands deliveries that are due to the person, who pays them by hand. */
+/** Hands due deliveries to the person, who pays them by hand. */
 function askClaim(done: () => void): void {
   ask({
     title: 'Claim deliveries to pay them by hand',

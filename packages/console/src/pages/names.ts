@@ -1,20 +1,20 @@
 /**
- * Names of customers for lists that have only their ids. A list asks for each id that it shows; those that are not known are
- * read together, up to a hundred in one call. Names never change.
+ * Customer names for lists with only ids. A list asks for each id it shows. Unknown ids are read together, up to a
+ * hundred per call. Names never change.
  */
 import { signal } from '@preact/signals'
 import { getPage, Problem } from '../base/api.ts'
 import { can } from '../base/session.ts'
 
-/** Ids in one call. */
+/** Ids per call. */
 const IDS_MAX = 100
 
 const known = signal<ReadonlyMap<string, string>>(new Map())
-/** Ids that are read, or that no customer has. */
+/** Ids being read, or without a customer. */
 const asked = new Set<string>()
 let waiting: string[] = []
 
-/** The name of a customer; undefined while it is not known. A component that calls this is rendered again when it is. */
+/** A customer's name, undefined while unknown. A component that calls this is rendered again when the name arrives. */
 export function customerName(id: string): string | undefined {
   const name = known.value.get(id)
   if (name === undefined && !asked.has(id) && can('GET /customers')) {
@@ -24,7 +24,7 @@ export function customerName(id: string): string | undefined {
   return name
 }
 
-/** Notes names that another call has returned. */
+/** Notes names returned by other calls. */
 export function noteNames(customers: readonly { readonly id: string; readonly name: string }[]): void {
   known.value = new Map([...known.value, ...customers.map(({ id, name }) => [id, name] as const)])
 }
@@ -37,7 +37,7 @@ async function readWaiting(): Promise<void> {
     try {
       noteNames((await getPage('/customers', { ids: part.join(','), limit: IDS_MAX })).items)
     } catch (error) {
-      // The lists show the ids, and ask again when they are shown again.
+      // The lists show the ids, and ask again the next time they are shown.
       for (const id of part) asked.delete(id)
       if (!(error instanceof Problem)) throw error
     }

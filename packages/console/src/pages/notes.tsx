@@ -1,4 +1,4 @@
-/** The notes of operators about one account or rule, with a form that keeps its text until the service has stored it. */
+/** The operators' notes on one account or rule, with a form that keeps its text until the service has stored it. */
 import { useState } from 'preact/hooks'
 import { call, Problem } from '../base/api.ts'
 import { useList } from '../base/resource.ts'

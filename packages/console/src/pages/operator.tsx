@@ -56,7 +56,7 @@ function OperatorActions({ operator, reload }: { readonly operator: Schema<'Oper
   const { name, enabled } = operator
   const offersIssuer = useGet('/login').document?.openid !== undefined
   const isPerson = !isMachine(operator.role)
-  // The service refuses it: an administrator who locks himself out could not undo it.
+  // The service refuses this too: administrators who lock themselves out could not undo it.
   if (name === session.value?.operator.name)
     return <span class="quiet">This is you: another administrator can change it.</span>
   return (
@@ -112,7 +112,7 @@ function askEnabled({ name, enabled }: Schema<'Operator'>, reload: () => void): 
     ),
     confirm: enabled ? 'Disable' : 'Enable',
     isDangerous: enabled,
-    // Whoever finds a stolen login ends it alone.
+    // Disabling needs no second person, so that a stolen login can be stopped at once.
     ...(enabled ? {} : { fourEyes: 'operators' }),
     run: () => call('PATCH', `/operators/${name}`, { enabled: !enabled }),
     done: () => {
@@ -197,7 +197,7 @@ function askNewToken({ name, role }: Schema<'Operator'>, reload: () => void): vo
   })
 }
 
-/** The roles that a token of this role's operator can have, and for machines what it is bound to. */
+/** The roles available to a token for this operator, and for machines the limits on sources and assets. */
 function tokenFields(role: string): readonly Field[] {
   const roles = [...ROLE_OPTIONS, ...MACHINE_OPTIONS].filter(
     ([each]) => each === role || (!isMachine(role) && !isMachine(each) && (role === 'admin' || each === 'viewer')),
@@ -210,7 +210,7 @@ function tokenFields(role: string): readonly Field[] {
   ]
 }
 
-/** What was typed as a list, as a member of a body; none when nothing was. */
+/** A typed list as a body member. Without values there is no member. */
 function listOf(name: string, typed: unknown): Readonly<Record<string, readonly string[]>> {
   const values = String(typed ?? '')
     .split(',')
@@ -233,7 +233,7 @@ function askTokenDeletion(name: string, { id, name: tokenName }: Schema<'ApiToke
   })
 }
 
-/** The role of a token, with what it is bound to. */
+/** A token's role with its limits. */
 function roleOf({ role, sources = [], assets = [] }: Schema<'ApiToken'>): string {
   const bounds = [...sources, ...assets]
   return bounds.length === 0 ? role : `${role}: ${bounds.join(', ')}`

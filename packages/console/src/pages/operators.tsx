@@ -1,4 +1,4 @@
-/** The people who may use this console, their roles and API tokens. */
+/** The console's users, their roles and API tokens. */
 import { call } from '../base/api.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet, useList } from '../base/resource.ts'
@@ -17,7 +17,7 @@ export const ROLE_OPTIONS = [
   ['admin', 'admin: everything, also customers and operators'],
 ] as const
 
-/** Roles of machines, which never sign in; no other person confirms what they report. */
+/** Roles for machines, which never sign in. No other person confirms their reports. */
 export const MACHINE_OPTIONS = [
   ['deposit_reporter', 'deposit_reporter: a machine that reports deposits and reads them'],
   ['executor', 'executor: a machine that claims payments, pays them and reports the results'],

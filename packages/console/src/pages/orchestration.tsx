@@ -1,4 +1,4 @@
-/** One orchestration: amounts, price with its evidence, why it waits, and the actions on it. */
+/** One orchestration: amounts, price with its evidence, why it waits, and its actions. */
 import { type Answer, call } from '../base/api.ts'
 import { words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
@@ -148,7 +148,7 @@ function withDestination({ destination }: Schema<'OperatorOrchestration'>, conse
   )
 }
 
-/** An action without a reason makes money available again, which may need a second person. */
+/** An action without a reason makes money available again, so it may need a second person. */
 function OrchestrationActions({
   orchestration,
   reload,

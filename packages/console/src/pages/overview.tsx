@@ -1,4 +1,7 @@
-/** The state of this node at a glance: alarms first, then markets, connections and latency with the history of an hour. */
+/**
+ * This node's state at a glance: first the alarms, then connections, messages, latency and processor time with an hour
+ * of history, then the markets.
+ */
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { bytesText, count, durationText, grouped, plural } from '../base/format.ts'

@@ -1,4 +1,4 @@
-/** The own login: who is signed in, the password, and the authenticator. */
+/** The person's own login: the password and the authenticator. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, Problem } from '../base/api.ts'
@@ -91,7 +91,7 @@ function AuthenticatorCard() {
   )
 }
 
-/** A form that asks for password and code again; what was typed stays when the service refuses, but the code. */
+/** A form that asks for password and code again. When the service refuses, all typed text stays. */
 function OwnForm({
   confirm,
   run,

@@ -1,6 +1,6 @@
 /**
- * The book of a market at a time, from the recordings of this node. The slider moves over the minutes around the time that
- * was chosen; where nothing was recorded, the service names the nearest recorded times.
+ * A market's book at a chosen time, from this node's recordings. The slider moves over the minutes around that time.
+ * Where nothing was recorded, the service names the nearest recorded times.
  */
 import { useEffect, useState } from 'preact/hooks'
 import { get, type Problem } from '../base/api.ts'
@@ -14,7 +14,7 @@ import { Badge, Card, Empty, Facts, Loading, ProblemNote, Time } from '../ui/par
 const DEPTH = 150
 const ROWS = 12
 const EXECUTIONS = 10
-/** Half of the slider's range. */
+/** Half the slider's range. */
 const RANGE_SECONDS = 300
 const SETTLE_MILLISECONDS = 200
 
@@ -71,7 +71,7 @@ export function PastBookCard({ symbol }: { readonly symbol: string }) {
   )
 }
 
-/** A value that has not changed for a moment: a slider that moves asks the service once, when it rests. */
+/** Follows a value once it has been stable for a moment, so a moving slider calls the service only when it rests. */
 function useSettled<Value>(value: Value): Value {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** On the page of a record: changes of it that wait for a second person. */
+/** On a record's page: its changes waiting for a second person. */
 import { getPage } from '../base/api.ts'
 import { useResource } from '../base/resource.ts'
 import { href } from '../base/router.ts'

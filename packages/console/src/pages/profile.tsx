@@ -1,4 +1,4 @@
-/** Balances of a profile, and its statement of a period. */
+/** A profile's balances, and its statement for a period. */
 import { useState } from 'preact/hooks'
 import { get, Problem } from '../base/api.ts'
 import { grouped } from '../base/format.ts'

@@ -1,4 +1,4 @@
-/** Review: accounts, rules, requests for a second person, owners of addresses, and address pools. */
+/** Review: accounts, rules, requests for a second person, address owners, and address pools. */
 import type { ComponentChildren } from 'preact'
 import { call, type Problem } from '../base/api.ts'
 

@@ -1,7 +1,10 @@
-/** For lists: a rule in one line, and where a payment goes. Long addresses are shortened; `ui/place` shows them whole. */
+/**
+ * Texts for lists: a rule in one line, and a payment's destination. Long addresses are shortened, and `ui/place` shows
+ * them in full.
+ */
 import type { Schema } from '../base/operator-api.ts'
 
-/** A source or a destination: exactly one form. */
+/** A source or a destination, in exactly one form. */
 export type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
 
 function placeText(terms: Terms): string {

@@ -1,4 +1,4 @@
-/** One rule, and the decision about it. */
+/** One rule and the decision about it. */
 import { call } from '../base/api.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'

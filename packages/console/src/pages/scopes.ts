@@ -1,4 +1,4 @@
-/** The scopes that clients can hold, with what they permit; the service refuses those that it does not serve. */
+/** The scopes available to clients, and what each permits. The service refuses scopes it does not serve. */
 export const SCOPES: Readonly<Record<string, string>> = {
   'exchange:read_aggregated_marketdata_stream': 'read the stream',
   'exchange:publish_marketdata': 'publish books',

@@ -1,4 +1,4 @@
-/** The settings in force, with the origin of each value. Secrets are masked by the service. */
+/** The settings in force, with each value's origin. The service masks secrets. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Schema } from '../base/operator-api.ts'
@@ -91,7 +91,7 @@ function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[]
   )
 }
 
-/** Names that a meaning quotes with backticks. */
+/** Turns the names in backticks into code. */
 function withCode(meaning: string): ComponentChildren {
   return meaning.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
 }

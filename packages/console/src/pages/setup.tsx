@@ -1,6 +1,6 @@
 /**
- * The page of a one-time link: a name for the first administrator, a password, and the authenticator. The token is in the
- * fragment of the address, which browsers do not send; it is removed from the address as soon as it was read.
+ * The page for a one-time link: a name for the first administrator, a password, and the authenticator. The token is in
+ * the address's fragment, which browsers do not send. It is removed from the address as soon as it is read.
  */
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -144,7 +144,7 @@ function CodeStep({ token, authenticator }: { readonly token: string; readonly a
   )
 }
 
-/** Shows the secret of an authenticator, and uses the link up with its first code. */
+/** Shows an authenticator's secret, and confirms it with its first code. That uses up the token. */
 export function CodeForm({
   token,
   authenticator: { secret, uri },

@@ -1,4 +1,4 @@
-/** The history of a deposit as a line in time; each event can be opened for its values. */
+/** A deposit's history as a timeline. Each event opens to show its values. */
 import { clockText, shortId } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'
@@ -10,7 +10,7 @@ const CSV = [
   { name: 'text', text: ({ text }: Schema<'TraceEntry'>) => text },
 ]
 
-/** Ids are whole in the values of the event. */
+/** The event's values contain the ids in full. */
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
 const KIND_NAMES: Readonly<Record<string, string>> = { sighting: 'report', audit: 'action' }

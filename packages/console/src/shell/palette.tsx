@@ -1,5 +1,5 @@
 /**
- * The command palette: pages, markets, customers by name, and records by id. What a person may not open is not offered.
+ * The command palette: pages, markets, customers by name, and records by id. It offers only what the person may open.
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get } from '../base/api.ts'
@@ -25,7 +25,7 @@ interface Named {
 const CHOICES_MAX = 12
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The kinds of records that an id can be of. */
+/** The record kinds with ids. */
 const RECORDS: readonly (readonly [path: string, noun: string, needs: string])[] = [
   ['/money/deposits', 'Deposit', 'GET /deposits/:id'],
   ['/money/orchestrations', 'Orchestration', 'GET /orchestrations/:id'],
@@ -40,7 +40,7 @@ export function Palette({ close }: { readonly close: () => void }) {
   const element = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [selected, setSelected] = useState(0)
-  // Before the next key, which is typed into it.
+  // Before the next key, which must reach the dialog.
   useLayoutEffect(() => element.current?.showModal(), [])
   const known = useResource('palette', async (signal) => {
     const { items } = await get('/markets', {}, signal)
@@ -105,7 +105,7 @@ export function Palette({ close }: { readonly close: () => void }) {
   )
 }
 
-/** A list that appears below a mouse at rest is reported as a move of it. */
+/** Browsers report a mouse move when a list appears below a resting mouse. */
 function hasMoved({ movementX, movementY }: MouseEvent): boolean {
   return movementX !== 0 || movementY !== 0
 }

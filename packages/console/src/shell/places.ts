@@ -1,4 +1,4 @@
-/** The pages of the navigation and of the command palette, with the call that a person must be allowed to make. */
+/** The pages in the navigation and the command palette, with the call a person must be allowed to make. */
 import type { IconName } from '../ui/icons.tsx'
 
 export interface Place {

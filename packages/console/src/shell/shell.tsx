@@ -1,4 +1,4 @@
-/** The frame of every page: navigation, the person, the theme, and the keys that work everywhere. */
+/** The frame around every page: navigation, the person, the theme, and the keys that work everywhere. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { plural } from '../base/format.ts'
@@ -12,7 +12,7 @@ import { Keys } from './keys.tsx'
 import { Palette } from './palette.tsx'
 import { isAt, PLACES } from './places.ts'
 
-/** Where the tab keeps which failed logins the person has seen, by the time of the last. */
+/** The tab's storage key for the failed logins already seen, which it identifies by the time of the last one. */
 const SEEN_KEY = 'tidegate-failed-logins'
 
 type Overlay = 'palette' | 'keys' | undefined
@@ -70,7 +70,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-/** Attempts with the person's name since the login before, until the person has seen them. */
+/** Failed attempts with the person's name since the previous login, until the person has seen them. */
 function FailedLogins() {
   const failed = session.value?.failed_logins
   const [seen, setSeen] = useState(() => sessionStorage.getItem(SEEN_KEY))

@@ -1,6 +1,6 @@
 /**
- * The one dialog for actions: it states the consequence, asks for what the call needs, and stays open with everything that
- * was typed when the service refuses. While four eyes are required, it says that a second person has to confirm.
+ * The only dialog for actions. It states the consequence, asks for the call's values, and stays open with everything
+ * typed when the service refuses. Where four eyes are required, it states that a second person has to confirm.
  */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -19,7 +19,7 @@ export interface Field {
   readonly hint?: string
   readonly initial?: string | boolean | readonly string[]
   readonly isOptional?: boolean
-  /** What was typed is repeated in groups of four, to be compared. */
+  /** The typed text is repeated in groups of four characters, for comparison. */
   readonly isExact?: boolean
   readonly options?: readonly (readonly [value: string, text: string])[]
 }
@@ -32,21 +32,21 @@ export interface Action<Document> {
   readonly consequence: ComponentChildren
   readonly confirm: string
   readonly isDangerous?: boolean
-  /** What the call needs, which may depend on what was entered, and on the code with which the service has refused it. */
+  /** The call's fields. They may depend on the values entered, and on the code of the service's refusal. */
   readonly fields?: readonly Field[] | ((refusal: string | undefined, values: Values) => readonly Field[])
   readonly fourEyes?: FourEyesKind
   readonly run: (values: Values) => Promise<Answer<Document>>
-  /** Called after the change was made; a text is reported. */
+  /** Called after the change was made. A returned text is reported. */
   readonly done: (document: Document) => string | undefined
-  /** Called when the change was requested, with what it issues once it is confirmed. */
+  /** Called when the change was requested, with the secrets that become valid once it is confirmed. */
   readonly requested?: (issued: Issued, values: Values) => void
-  /** Called when the service has refused it: a text is reported, and the dialog closes. */
+  /** Called when the service has refused the change. If it returns a text, that is reported and the dialog closes. */
   readonly refused?: (problem: Problem) => string | undefined
 }
 
 const COMMENT: Field = { name: 'comment', label: 'Comment for the second person', kind: 'long' }
 
-/** Counts the requests for a second person that this page has made. */
+/** How many requests for a second person this page has made. */
 export const requestsMade = signal(0)
 
 const current = signal<Action<unknown> | undefined>(undefined)
@@ -100,7 +100,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   const fields = fieldsOf(action, refusal, values, hasSecond)
   const [isRunning, setRunning] = useState(false)
   useEffect(() => element.current?.showModal(), [])
-  // The browser gives the focus back to what had it before.
+  // The browser restores the previous focus.
   const close = () => element.current?.close()
   const ended = () => {
     if (current.value === action) current.value = undefined
@@ -208,7 +208,7 @@ function ChecksField({ field: { label, hint, options = [] }, value, fault, chang
   )
 }
 
-/** One line, several lines, or a choice. */
+/** A single line, several lines, or a choice. */
 function TextField({
   field: { name, label, kind = 'text', hint, isOptional, isExact, options = [] },
   value,

@@ -1,4 +1,4 @@
-/** Saves everything that a list contains with its present filters as CSV, page by page. */
+/** Saves a whole list with its current filters as CSV, page by page. */
 import { useState } from 'preact/hooks'
 import { getAll, Problem, type Query } from '../base/api.ts'
 import { csvText, saveFile } from '../base/csv.ts'
@@ -6,7 +6,7 @@ import type { ItemOf, ListPath } from '../base/operator-api.ts'
 import { Icon } from './icons.tsx'
 import { report } from './toast.tsx'
 
-/** More would be a matter for the API: it takes pages of 1,000. */
+/** Larger exports should use the API, which has pages of 1,000. */
 const ROWS_MAX = 100_000
 
 export interface CsvColumn<Item> {
@@ -29,7 +29,7 @@ export function CsvButton<Path extends ListPath>({
 }: {
   readonly path: Path
   readonly query: Query
-  /** Of the file, without its ending. */
+  /** The file's name without its ending. */
   readonly name: string
   readonly columns: readonly CsvColumn<ItemOf<Path>>[]
 }) {
@@ -53,7 +53,7 @@ export function CsvButton<Path extends ListPath>({
   )
 }
 
-/** The same for rows that the page has already. */
+/** The same for rows that the page already has. */
 export function CsvOfRows<Item>({
   items,
   name,

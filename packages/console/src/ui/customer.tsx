@@ -1,4 +1,4 @@
-/** A customer by name, as a link; and the filter of a list by customer. */
+/** A customer by name, as a link, and a list's filter by customer. */
 import { useEffect, useState } from 'preact/hooks'
 import { getPage, Problem } from '../base/api.ts'
 import { shortId } from '../base/format.ts'
@@ -14,8 +14,8 @@ export function Customer({ id }: { readonly id: string | undefined }) {
 }
 
 /**
- * The filter `customer` of a list: a name is typed, and the customers whose names begin so are offered. It is applied when one
- * is chosen, the field is left, or Enter is pressed.
+ * A list's filter `customer`: while a name is typed, it offers the customers whose names begin with the text. It is
+ * applied when one is chosen, when the field loses focus, or on Enter.
  */
 export function CustomerFilter() {
   const chosen = filterOf('customer')
@@ -78,7 +78,7 @@ export function CustomerFilter() {
   )
 }
 
-/** The customer with this name, or the only one whose name begins so. */
+/** The customer with this name, or the only one whose name begins with it. */
 async function customerNamed(text: string) {
   const { items: exact } = await getPage('/customers', { name: text, limit: 1 })
   if (exact[0] !== undefined) return exact[0]

@@ -1,4 +1,4 @@
-/** Filters of a list, kept in the address of the page, so that a filtered list can be shared and reloaded. */
+/** A list's filters, kept in the page's address, so that a filtered list can be shared and reloaded. */
 import { useEffect, useState } from 'preact/hooks'
 import { words } from '../base/format.ts'
 import { location, setQuery } from '../base/router.ts'
@@ -34,7 +34,7 @@ export function SelectFilter({
   )
 }
 
-/** Applied when the field is left or Enter is pressed. */
+/** Applied when the field loses focus or on Enter. */
 export function TextFilter({
   name,
   label,
@@ -58,7 +58,7 @@ export function TextFilter({
         spellcheck={false}
         onInput={(event) => setText(event.currentTarget.value)}
         onChange={(event) => apply(event.currentTarget.value)}
-        // A field that is rendered while it is edited may report no change at Enter.
+        // A field rendered while it is edited may report no change on Enter.
         onKeyDown={(event) => event.key === 'Enter' && apply(event.currentTarget.value)}
       />
     </label>

@@ -1,4 +1,4 @@
-/** The icons of the console: strokes on a grid of 20, in the colour of the text beside them. */
+/** The console's icons: strokes on a grid of 20, in the colour of the text beside them. */
 
 const PATHS = {
   overview: 'M3 11h5V3H3zM12 17h5V9h-5zM3 17h5v-3H3zM12 6h5V3h-5z',

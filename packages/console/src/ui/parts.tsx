@@ -1,4 +1,4 @@
-/** The small parts that pages are made of. */
+/** The pages' small parts. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../base/api.ts'
@@ -72,7 +72,7 @@ export function Badge({ tone = 'quiet', children }: WithChildren & { readonly to
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
-/** The tones of all statuses of the API. */
+/** The tones for all statuses in the API. */
 const TONES: Readonly<Record<string, Tone>> = {
   ACTIVE: 'good',
   APPROVED: 'good',
@@ -109,7 +109,7 @@ export function Status({ of, text }: { readonly of: string; readonly text?: stri
   return <Badge tone={TONES[of] ?? 'quiet'}>{text ?? words(of)}</Badge>
 }
 
-/** A time, exact in its title; how long ago it was renews itself. */
+/** A time, exact in its title. A relative time updates itself. */
 export function Time({ at, exact = false }: { readonly at: string | undefined; readonly exact?: boolean }) {
   const now = useNow(exact || at === undefined ? undefined : 10_000)
   if (at === undefined) return null
@@ -120,7 +120,7 @@ export function Time({ at, exact = false }: { readonly at: string | undefined; r
   )
 }
 
-/** The current time, renewed after each interval. */
+/** The current time, updated after each interval. */
 export function useNow(everyMilliseconds: number | undefined): number {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {
@@ -141,7 +141,7 @@ export function Amount({ of, asset }: { readonly of: string | undefined; readonl
   )
 }
 
-/** An id: short, whole in its title, copied by a click. */
+/** An id: short, in full in its title, and copied with its button. */
 export function Id({ of, to }: { readonly of: string | undefined; readonly to?: string | undefined }) {
   if (of === undefined) return null
   return (
@@ -172,7 +172,7 @@ export function CopyButton({ of }: { readonly of: string }) {
   )
 }
 
-/** For facts: the id as a link to the page of its record, if there is one. */
+/** For facts: the id as a link to its record's page, if there is one. */
 export function idFact(id: string | undefined, folder: string): ComponentChildren {
   return id === undefined ? undefined : <Id of={id} to={`${folder}/${id}`} />
 }
@@ -204,7 +204,7 @@ export function Empty({
   )
 }
 
-/** The text of a refused or failed call, with what a support request needs. */
+/** A refused or failed call's text, with the details for a support request. */
 export function ProblemNote({ problem, retry }: { readonly problem: Problem; readonly retry?: () => void }) {
   const needed = problem.meta.needed
   return (
@@ -247,7 +247,7 @@ export function Loading() {
   )
 }
 
-/** The page of a record whose document is not there: it is being loaded, or cannot be, with the way back. */
+/** Stands in for a record's page while the document is loading, or when it cannot be loaded, then with the way back. */
 export function NotLoaded({
   title,
   back,
@@ -268,7 +268,7 @@ export function NotLoaded({
   )
 }
 
-/** Names and values; rows without a value are left out. */
+/** Names and values. Rows without a value are left out. */
 export function Facts({ rows }: { readonly rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -295,7 +295,7 @@ export function Tabs({
 }) {
   const bar = useRef<HTMLElement>(null)
   useEffect(() => {
-    // On a narrow screen the present tab may be beyond the edge.
+    // On a narrow screen the current tab may be beyond the edge.
     const tab = bar.current?.querySelector<HTMLElement>('[aria-current]')
     if (tab) bar.current?.scrollTo({ left: tab.offsetLeft - bar.current.offsetLeft - tab.offsetWidth })
   }, [current])

@@ -1,14 +1,14 @@
 /**
- * Where money comes from or goes to, with every character: a poisoned address differs from the right one in its middle only.
- * Whatever decides about money shows this; lists, which decide nothing, may shorten.
+ * Where money comes from or goes to, with every character: a poisoned address differs from the right one only in its
+ * middle. Every page and dialog for a decision about money shows this. Lists decide nothing and may shorten it.
  */
 import { words } from '../base/format.ts'
 import { Badge, CopyButton } from './parts.tsx'
 
-/** A source or a destination of any record: exactly one form, with its members. */
+/** A record's source or destination: exactly one form, with its members. */
 export type Place = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
 
-/** Who gets the money first, then how it travels; other members follow. */
+/** First who gets the money, then how it travels. Other members follow. */
 const NAMES: Readonly<Record<string, string>> = {
   address: 'Address',
   fiat_account_id: 'Bank account',
@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const ORDER = Object.keys(NAMES)
 
-/** @param isFirst no payment to it was settled before */
+/** @param isFirst true when no payment to this destination was settled before */
 export function PlaceFacts({ of, isFirst = false }: { readonly of: Place; readonly isFirst?: boolean | undefined }) {
   const members = Object.values(of).flatMap((form = {}) => Object.entries(form))
   const rank = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length)
@@ -47,14 +47,14 @@ export function PlaceFacts({ of, isFirst = false }: { readonly of: Place; readon
   )
 }
 
-/** Addresses, hashes and account numbers: letters and digits without a sign between them. */
+/** Addresses, hashes and account numbers: at least this many letters and digits without a separator. */
 const GROUPED = /^(?:[0-9A-Za-z:]{20,}|[0-9A-Z]{9,})$/
-/** Characters that a person does not see, or that reorder what is seen. */
+/** Characters that a person cannot see, or that reorder the visible text. */
 const INVISIBLE = /\p{C}|[^\P{Z} ]/gu
 
 /**
- * Text of which every character counts. Long addresses and numbers are in groups of four, whose gaps are no characters: what
- * is copied has no blanks. Invisible characters are shown by their number.
+ * A text whose every character counts. Long addresses and numbers are shown in groups of four. The gaps are not
+ * characters, so a copy contains no blanks. Invisible characters are shown by their code point.
  */
 export function Exact({ of }: { readonly of: string }) {
   const groups = GROUPED.test(of) ? (of.match(/.{1,4}/g) ?? []) : [of.replace(INVISIBLE, (sign) => numberOf(sign))]

@@ -1,4 +1,4 @@
-/** A QR code, drawn here: the secret in it leaves the page through nothing but the screen. */
+/** A QR code, drawn here, so that its secret leaves the page only through the screen. */
 import { encode } from 'uqr'
 
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {

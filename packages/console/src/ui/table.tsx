@@ -1,6 +1,6 @@
 /**
- * Tables of records: on a narrow screen each row becomes a card with the names of its cells. A row with an address opens it
- * by click and by keyboard (its first cell is the link); the keys j and k move between rows.
+ * Tables of records. On a narrow screen each row becomes a card with the cells' names. A row with a path opens on a
+ * click or from the keyboard, where its first cell is the link. The keys j and k move between rows.
  */
 import type { ComponentChildren } from 'preact'
 import type { List } from '../base/resource.ts'
@@ -12,7 +12,7 @@ export interface Column<Item> {
   readonly show: (item: Item) => ComponentChildren
   /** Numbers are aligned to the right. */
   readonly isNumber?: boolean
-  /** Takes the space that other columns leave. */
+  /** Takes the space left by other columns. */
   readonly isWide?: boolean
 }
 
@@ -20,7 +20,7 @@ export interface TableOptions<Item> {
   readonly caption: string
   readonly columns: readonly Column<Item>[]
   readonly keyOf: (item: Item) => string
-  /** The path of the page of a row. */
+  /** The path of a row's page. */
   readonly pathOf?: ((item: Item) => string) | undefined
 }
 
@@ -85,7 +85,7 @@ function Row<Item>({
   )
 }
 
-/** A list in pages, with its problem, its empty state and the button for more. */
+/** A paginated list, with its problem, its empty state and the button for more. */
 export function ListTable<Item>({
   list,
   empty,
@@ -117,7 +117,7 @@ export function ListTable<Item>({
   )
 }
 
-/** Moves the focus between the rows of the first table of the page. */
+/** Moves the focus between the page's row links. */
 export function moveBetweenRows(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>('main .row-link')]
   if (rows.length === 0) return

@@ -1,4 +1,4 @@
-/** Short reports of what was done, announced to screen readers, gone after some seconds. */
+/** Short reports of completed actions, announced to screen readers and gone after some seconds. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Icon } from './icons.tsx'
