@@ -118,7 +118,7 @@ it('an admin signs in, returns to the page, and binds the person', async () => {
   await comeBack()
   await overlay.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Create', exact: true }).click()
-  await page.getByRole('heading', { name: /Set-up link of finn/ }).waitFor()
+  await page.getByRole('heading', { name: /Set-up link for finn/ }).waitFor()
   await page.goto(`${origin}/console/login`)
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('link', { name: /^Log in with localhost:/ }).waitFor()

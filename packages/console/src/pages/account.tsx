@@ -14,8 +14,8 @@ import { PendingRequests } from './pending-requests.tsx'
 
 const CONSEQUENCES: Readonly<Record<string, string>> = {
   APPROVED: 'Its profile can get deposit addresses and rules, and its deposits are converted.',
-  DENIED: 'This is final. Its profile gets no addresses and rules; its money is neither converted nor sent.',
-  ERROR: 'Its profile gets no addresses and rules until it is approved.',
+  DENIED: 'This is final. Its profile gets no addresses or rules, and its money is neither converted nor sent.',
+  ERROR: 'Its profile gets no addresses or rules until it is approved.',
 }
 
 const BACK = { path: '/review', label: 'Accounts' }
@@ -44,14 +44,14 @@ export function AccountPage({ id }: { readonly id: string }) {
         <AccountFacts account={document} />
         <div class="columns">
           <MembersCard members={document.members} />
-          <Card title="Metadata of the customer">
+          <Card title="Customer's metadata">
             {Object.keys(metadata).length === 0 ? <p class="quiet">None.</p> : <Json value={metadata} />}
           </Card>
         </div>
         <NotesCard subject="account" id={id} />
         <AuditCard subject={id} />
         <p>
-          <a href={href(`/money/deposits?customer=${customer_id}`)}>Deposits of this customer</a>
+          <a href={href(`/money/deposits?customer=${customer_id}`)}>This customer's deposits</a>
         </p>
       </div>
     </>
@@ -68,7 +68,7 @@ function AccountFacts({ account }: { readonly account: Schema<'ReviewedAccount'>
           ['Type', words(account.type)],
           ['Id', <Id key="i" of={account.id} />],
           ['Profile', idFact(account.profile_id, '/money/profiles')],
-          ['Reference of the customer', account.ref_id],
+          ["Customer's reference", account.ref_id],
           ['Description', account.description],
           ['Disabled', disabled.filter(Boolean).join(', ') || 'no'],
           ['Created', timeFact(account.created_at)],
@@ -83,7 +83,7 @@ function MembersCard({ members }: { readonly members: readonly Schema<'AccountMe
   return (
     <Card title="Members">
       {members.length === 0 ? (
-        <p class="quiet">None besides the identity of the account.</p>
+        <p class="quiet">None besides the account's identity.</p>
       ) : (
         <ul class="scopes">
           {members.map((member) => (
@@ -137,7 +137,7 @@ function AccountActions({
                 )
               : change(
                   `Disable ${identity_id}?`,
-                  'Its profile gets no new addresses and rules, and its money is neither converted nor sent until it is enabled again.',
+                  'Its profile gets no new addresses or rules, and its money is neither converted nor sent until it is enabled again.',
                   'Disable',
                   { admin_disabled: true },
                   true,

@@ -25,7 +25,7 @@ export function AuditPage() {
     <>
       <PageHead
         title="Audit"
-        lead="Every change by an operator or a customer: who, what, when. Entries are only added. The actor operator is the operator token, and worker is the service itself."
+        lead="Every change by an operator or a customer: who, what, when. Entries are never changed or deleted. The actor operator is the operator token, and worker is the service itself."
       >
         <CsvButton path="/audit" query={query} name="audit" columns={CSV} />
       </PageHead>
@@ -34,7 +34,7 @@ export function AuditPage() {
           <TextFilter name="actor" label="Actor" placeholder="operator:NAME, client:ID" />
         </div>
         <div class="grow">
-          <TextFilter name="subject" label="Record" placeholder="the id of the record" />
+          <TextFilter name="subject" label="Record" placeholder="a record's id" />
         </div>
       </div>
       <Card flush>
@@ -42,8 +42,7 @@ export function AuditPage() {
           list={list}
           empty={
             <Empty icon="audit" title="No entry matches">
-              An actor is <code>operator:NAME</code>, <code>client:ID</code> or <code>worker</code>; a record is named
-              by its id.
+              An actor is <code>operator:NAME</code>, <code>client:ID</code> or <code>worker</code>. A record is named by its id.
             </Empty>
           }
         />
@@ -61,7 +60,7 @@ export function AuditCard({ subject }: { readonly subject: string }) {
         list={list}
         empty={
           <Empty icon="audit" title="No entry yet">
-            Changes of this record by a customer, an operator or the service appear here.
+            Changes to this record by a customer, an operator or the service appear here.
           </Empty>
         }
       />

@@ -55,7 +55,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
         {isOwn && isOpen && <p class="notice">You requested this: another person has to confirm it.</p>}
         <RequestFacts request={document} />
         {document.comment !== '' && (
-          <Card title={`Comment of ${nameOf(requested_by)}`}>
+          <Card title={`Comment by ${nameOf(requested_by)}`}>
             <p class="break">{document.comment}</p>
           </Card>
         )}
@@ -70,7 +70,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
           </Card>
         )}
         <p>
-          <a href={href(`/audit?subject=${document.subject}`)}>Audit of the record</a>
+          <a href={href(`/audit?subject=${document.subject}`)}>The record's audit</a>
         </p>
       </div>
     </>
@@ -110,7 +110,7 @@ function Decided({ request: { record = {}, body } }: { readonly request: Request
     <>
       {money !== undefined && (
         <p>
-          Amount of the record:{' '}
+          The record's amount:{' '}
           <strong>
             <Amount of={String(money)} asset={String(asset ?? source_asset)} />
           </strong>
@@ -142,7 +142,7 @@ function Members({ of }: { readonly of: Document }) {
     if (name === 'customer_id') return ['Customer', <Customer key={name} id={String(value)} />] as const
     return [words(name), <Value key={name} of={value} />] as const
   })
-  return rows.length === 0 ? <p class="quiet">It has no further values.</p> : <Facts rows={rows} />
+  return rows.length === 0 ? <p class="quiet">There are no further values.</p> : <Facts rows={rows} />
 }
 
 function Value({ of }: { readonly of: unknown }) {
@@ -159,7 +159,7 @@ function ChangesCard({ changes }: { readonly changes: readonly FieldChange[] }) 
       actions={<Badge tone={changes.length === 0 ? 'good' : 'warn'}>{changes.length === 0 ? 'No' : 'Yes'}</Badge>}
     >
       {changes.length === 0 ? (
-        <p class="quiet">The record is as it was when this was requested.</p>
+        <p class="quiet">The record has not changed since the request.</p>
       ) : (
         <ChangesTable changes={changes} />
       )}
@@ -171,7 +171,7 @@ function ChangesTable({ changes }: { readonly changes: readonly FieldChange[] })
   const shown = (value: unknown) => (value === undefined ? <span class="quiet">none</span> : <Value of={value} />)
   return (
     <Table
-      caption="Changes of the record since the request"
+      caption="Changes to the record since the request"
       items={changes}
       keyOf={({ field }) => field}
       columns={[
@@ -189,7 +189,7 @@ function askConfirmation(request: Request, version: string, reload: () => void):
     title: `Confirm: ${summary.toLowerCase()}?`,
     consequence: (
       <>
-        <p>It is carried out at once, in your name, with the values that you see.</p>
+        <p>It is carried out at once, in your name, with the values you see.</p>
         <Decided request={request} />
         {comment !== '' && (
           <p class="break">
@@ -211,7 +211,7 @@ function askConfirmation(request: Request, version: string, reload: () => void):
     refused: ({ code }: Problem) => {
       if (code !== 'record_changed') return undefined
       reload()
-      return 'The record has changed: read what is different, then decide again.'
+      return 'The record has changed: read the differences, then decide again.'
     },
     done: () => {
       reload()

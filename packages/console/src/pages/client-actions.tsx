@@ -41,7 +41,7 @@ function Secret({
   const copy = (text: string) =>
     navigator.clipboard.writeText(text).then(
       () => report('Copied'),
-      () => report('The browser does not let this page copy', 'bad'),
+      () => report('The browser does not allow this page to copy', 'bad'),
     )
   return (
     <dialog
@@ -54,7 +54,7 @@ function Secret({
     >
       <h2 id="secret-title">{title}</h2>
       <p class="secret-warning">This is shown once. Copy it or save it now: the service keeps only its hash.</p>
-      {isRequested && <p>It is valid once another person has confirmed the request, who does not see it.</p>}
+      {isRequested && <p>It is valid once another person has confirmed the request. That person does not see it.</p>}
       <dl class="secret-rows">
         {rows.map(([name, value]) => (
           <div key={name}>
@@ -101,11 +101,11 @@ const scopeOptions = Object.keys(SCOPES).map((scope) => [scope, scope] as const)
 
 export function askNewClient(customer: { readonly id: string; readonly name: string }, done: () => void): void {
   ask({
-    title: `New client of ${customer.name}`,
-    consequence: <p>Its id and secret are shown once, when it was created.</p>,
+    title: `New client for ${customer.name}`,
+    consequence: <p>Its id and secret are shown once, after it is created.</p>,
     confirm: 'Create',
     fields: [
-      { name: 'name', label: 'Name', hint: 'such as the program that uses it' },
+      { name: 'name', label: 'Name', hint: 'for example the program that uses it' },
       { name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: [SCOPES_DEFAULT] },
     ],
     run: ({ name, scopes }) => call('POST', `/customers/${customer.id}/clients`, { name, scopes }),
@@ -123,7 +123,7 @@ export function askScopes(client: Schema<'Client'>, done: () => void): void {
   ask({
     title: `Scopes of ${client.name}`,
     consequence: (
-      <p>Scopes that are removed stop working at once, also for tokens that exist and connections that are open.</p>
+      <p>Removed scopes stop working at once, even for existing tokens and open connections.</p>
     ),
     confirm: 'Change',
     fields: [{ name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: client.scopes }],
@@ -161,8 +161,7 @@ export function askRevocation(client: Schema<'Client'>, done: () => void): void 
     title: `Revoke all tokens of ${client.name}?`,
     consequence: (
       <p>
-        Every token that it has becomes invalid at once, and its connections are closed. Its secrets stay valid: it can
-        get new ones.
+        All its tokens become invalid at once, and its connections are closed. Its secrets stay valid: it can get new tokens.
       </p>
     ),
     confirm: 'Revoke',
@@ -177,7 +176,7 @@ export function askRevocation(client: Schema<'Client'>, done: () => void): void 
 
 export function askNewSecret(client: Schema<'Client'>, done: () => void): void {
   ask({
-    title: `New secret of ${client.name}`,
+    title: `New secret for ${client.name}`,
     consequence: (
       <p>
         A client has at most two secrets, so that one can be replaced without an interruption: create, deploy, delete
@@ -188,7 +187,7 @@ export function askNewSecret(client: Schema<'Client'>, done: () => void): void {
     run: () => call('POST', `/clients/${client.client_id}/secrets`, {}),
     done: (secret) => {
       done()
-      showCredentials(`New secret of ${client.name}`, secret, `${client.name}.json`)
+      showCredentials(`New secret for ${client.name}`, secret, `${client.name}.json`)
       return undefined
     },
   })
@@ -202,7 +201,7 @@ export function askSecretDeletion(client: Schema<'Client'>, secretId: string, do
         {client.secrets.length === 1
           ? 'It is the only one: the client cannot get tokens until it has a new secret. '
           : ''}
-        Tokens that were issued for it stay valid until they expire; revoke them as well if the secret leaked.
+        Tokens issued for it stay valid until they expire. Revoke them too if the secret leaked.
       </p>
     ),
     confirm: 'Delete',

@@ -67,7 +67,7 @@ function ClientFacts({ client }: { readonly client: Schema<'Client'> }) {
           ['Client id', <Id key="i" of={client.client_id} />],
           ['Created', timeFact(client.created_at)],
           ['Tokens valid if issued after', timeFact(client.tokens_valid_from)],
-          ['Markets that it may publish', client.publish_markets.join(', ')],
+          ['Markets it may publish', client.publish_markets.join(', ')],
         ]}
       />
     </Card>

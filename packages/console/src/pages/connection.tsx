@@ -32,7 +32,7 @@ export function ConnectionPage({ id }: { readonly id: string }) {
         back={{ path: customerPath, label: 'Customer' }}
         lead={
           <>
-            Of <Customer id={customer_id} />, open since <Time at={document.created_at} exact />
+            Belongs to <Customer id={customer_id} />, open since <Time at={document.created_at} exact />
           </>
         }
       >
@@ -40,7 +40,7 @@ export function ConnectionPage({ id }: { readonly id: string }) {
       </PageHead>
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
-        <Card title="As its client is served" note="renewed every two seconds">
+        <Card title="Status" note="updated every two seconds">
           <Facts
             rows={[
               ['State', <ConnectionState key="s" of={document} />],
@@ -67,16 +67,16 @@ function MarketsCard({ connection: { markets, market_count } }: { readonly conne
   const isCut = market_count > markets.length
   const note = isCut
     ? `the first ${count(markets.length)} of ${count(market_count)}`
-    : 'versions of each book; the digest is what the client compares its book with, at the cursor of that message'
+    : "each book's version, and the digest with which the client compares its own book at that cursor"
   return (
     <Card title="Markets" flush note={note}>
       {markets.length === 0 ? (
         <Empty icon="markets" title="No market is subscribed">
-          The client is connected and gets no data until it subscribes a channel.
+          The client is connected and gets no data until it subscribes to a channel.
         </Empty>
       ) : (
         <Table
-          caption="Markets of the connection"
+          caption="The connection's markets"
           items={markets}
           keyOf={({ market }) => market}
           columns={[

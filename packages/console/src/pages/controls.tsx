@@ -12,8 +12,8 @@ import { PendingRequests } from './pending-requests.tsx'
 type Kind = 'assets' | 'networks' | 'pairs'
 
 const KINDS: readonly (readonly [kind: Kind, label: string, hint: string])[] = [
-  ['assets', 'Assets', 'neither credited deposits of it are converted, nor is it delivered'],
-  ['networks', 'Networks', 'no conversion that would leave on it, and no delivery over it'],
+  ['assets', 'Assets', 'credited deposits of the asset are not converted, and it is not delivered'],
+  ['networks', 'Networks', 'no conversion that would leave on the network, and no delivery over it'],
   ['pairs', 'Pairs', 'written as SOURCE/DESTINATION, such as USDC/USD'],
 ]
 
@@ -63,8 +63,8 @@ function DeliveriesSwitch({ controls: { paused, deliveries_paused_because: becau
       consequence: (
         <p>
           {isPaused
-            ? `${because === undefined ? '' : `${restored}. `}Payments that waited are handed out at once.`
-            : 'No payment leaves until you resume. Deposits are still credited and converted; deliveries that an executor has claimed already may still be paid.'}
+            ? `${because === undefined ? '' : `${restored}. `}Waiting payments are handed out at once.`
+            : 'No payment leaves until you resume. Deposits are still credited and converted. Deliveries that an executor has already claimed may still be paid.'}
         </p>
       ),
       confirm: isPaused ? 'Resume' : 'Pause',
@@ -105,12 +105,12 @@ function PausedNames({
     ask({
       title: `Paused ${label.toLowerCase()}`,
       consequence: (
-        <p>Money that is concerned waits and loses nothing; what is removed from the list continues at once.</p>
+        <p>The money concerned waits, and none of it is lost. Anything removed from the list continues at once.</p>
       ),
       confirm: 'Change',
       fourEyes: 'controls',
       fields: [
-        { name: kind, label, kind: 'long', isOptional: true, hint: `one per line; ${hint}`, initial: names.join('\n') },
+        { name: kind, label, kind: 'long', isOptional: true, hint: `one per line: ${hint}`, initial: names.join('\n') },
       ],
       run: (values) => {
         const wanted = String(values[kind]).split(/[\s,]+/)

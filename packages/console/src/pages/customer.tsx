@@ -106,7 +106,7 @@ function CustomerActions({ customer, reload }: { readonly customer: Schema<'Cust
               )
             : change(
                 `Add ${name} to the allow list?`,
-                'Its clients with the scope of the stream can connect at once.',
+                'Its clients with the stream scope can connect at once.',
                 'Add',
                 { streaming: true },
                 false,
@@ -121,7 +121,7 @@ function CustomerActions({ customer, reload }: { readonly customer: Schema<'Cust
           enabled
             ? change(
                 `Disable ${name}?`,
-                'It gets no tokens, its tokens stop working, and its connections are closed at once. Nothing is deleted; deposits still arrive and are credited.',
+                'It gets no tokens, its tokens stop working, and its connections are closed at once. Nothing is deleted, and deposits still arrive and are credited.',
                 'Disable',
                 { enabled: false },
                 true,
@@ -178,7 +178,7 @@ function ClientsCard({
         ]}
         empty={
           <Empty icon="key" title="This customer has no client">
-            A client is what a program of the customer logs in with: an id, a secret, and the scopes that it may use.
+            The customer's programs log in as a client, with an id, a secret, and the scopes it may use.
           </Empty>
         }
       />
@@ -191,7 +191,7 @@ function ProfilesCard({ id }: { readonly id: string }) {
   const create = () =>
     ask({
       title: 'New profile',
-      consequence: <p>A profile without an account holds balances of the customer itself.</p>,
+      consequence: <p>A profile without an account holds the customer's own balances.</p>,
       confirm: 'Create',
       fields: [{ name: 'nickname', label: 'Name' }],
       run: ({ nickname }) => call('POST', `/customers/${id}/profiles`, { nickname }),
@@ -218,11 +218,11 @@ function ProfilesCard({ id }: { readonly id: string }) {
         keyOf={(profile) => profile.id}
         pathOf={(profile) => `/money/profiles/${profile.id}`}
         columns={[
-          { name: 'Profile', show: (profile) => profile.nickname ?? 'of an account' },
+          { name: 'Profile', show: (profile) => profile.nickname ?? "an account's" },
           { name: 'Id', show: (profile) => <Id of={profile.id} /> },
           { name: 'Created', show: ({ created_at }) => <Time at={created_at} /> },
         ]}
-        empty="No profile yet: the first account makes one"
+        empty="No profile yet: the first account creates one"
       />
     </Card>
   )

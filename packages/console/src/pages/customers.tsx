@@ -21,7 +21,7 @@ export function CustomersPage() {
         )}
       </PageHead>
       <div class="filters">
-        <TextFilter name="name" label="Name" placeholder="its beginning" />
+        <TextFilter name="name" label="Name" placeholder="the first letters" />
       </div>
       <Card flush>
         <ListTable
@@ -44,7 +44,7 @@ export function CustomersPage() {
             { name: 'Created', show: ({ created_at }) => <Time at={created_at} exact /> },
           ]}
           empty={
-            <Empty icon="customers" title={filterOf('name') === '' ? 'No customer yet' : 'No name begins so'}>
+            <Empty icon="customers" title={filterOf('name') === '' ? 'No customer yet' : 'No name begins with this'}>
               A customer owns clients, which connect with a secret, and accounts and profiles, which hold money.
             </Empty>
           }
@@ -57,11 +57,11 @@ export function CustomersPage() {
 function askNewCustomer(): void {
   ask({
     title: 'New customer',
-    consequence: <p>The customer exists at once. It can connect when it has a client.</p>,
+    consequence: <p>The customer exists at once. It can connect once it has a client.</p>,
     confirm: 'Create',
     fields: [
       { name: 'name', label: 'Name' },
-      { name: 'streaming', label: 'On the allow list of the stream', kind: 'check', initial: true },
+      { name: 'streaming', label: "On the stream's allow list", kind: 'check', initial: true },
     ],
     run: ({ name, streaming }) => call('POST', '/customers', { name, streaming }),
     done: ({ id, name }) => {

@@ -57,7 +57,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         )}
         {status === 'WAITING' && can('POST /deliveries/:id/claim') && (
           <p class="notice">
-            It waits for an executor. To pay it by hand, claim it first: then no executor pays it as well.
+            It waits for an executor. To pay it by hand, claim it first: then no executor also pays it.
           </p>
         )}
         <Card title="Paid to">
@@ -80,7 +80,7 @@ function DeliveryFacts({ delivery }: { readonly delivery: Schema<'DeliveryWithAt
           ['Status', <Status key="s" of={delivery.status} />],
           ['Why it failed', failureFact(delivery.fail_reason)],
           ['Waits for', waiting_for === undefined ? undefined : `${words(waiting_for)} ${waiting_detail}`],
-          ['Reference of the payment', delivery.reference],
+          ['Payment reference', delivery.reference],
           ['Fee', fee === undefined ? undefined : <Amount key="f" of={fee} asset={asset} />],
           ['Executor', delivery.executor],
           ['Claimed until', timeFact(delivery.lease_until)],
@@ -134,9 +134,7 @@ function askClaim(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void):
     consequence: (
       <>
         <p>
-          It is yours for one hour: pay it by hand to this destination, then settle it with the reference of the
-          payment, or fail it. No executor pays it meanwhile. After the hour others may claim it: look it up before you
-          pay late.
+          It is yours for one hour: pay it by hand to this destination, then settle it with the payment reference, or fail it. No executor pays it meanwhile. After the hour others may claim it: look it up before you pay late.
         </p>
         <PlaceFacts of={destination} isFirst={first_to_destination} />
       </>
@@ -174,8 +172,8 @@ function askSettlement(delivery: Schema<'DeliveryWithAttempts'>, reload: () => v
     fields: [
       {
         name: 'reference',
-        label: 'Reference of the payment',
-        hint: 'transaction hash or the id at the bank; one per delivery',
+        label: 'Payment reference',
+        hint: "transaction hash or the bank's id, one per delivery",
       },
       { name: 'fee', label: `Fee in ${asset}`, isOptional: true, hint: 'what the payment cost' },
     ],
@@ -197,7 +195,7 @@ const NOT_PAID: Field = {
   name: 'not_paid',
   label: 'No attempt was paid, and none will be',
   kind: 'check',
-  hint: 'I have asked each executor, or looked it up in the custody or bank by the id of the delivery',
+  hint: 'I have asked each executor, or looked it up in the custody or bank by its delivery id',
 }
 
 /** Whether its claim is still valid. */
@@ -242,7 +240,7 @@ function askFailure(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void
     fourEyes: 'settlements',
     fields: (refusal) => [
       ...(unknown.length > 0 || refusal === 'earlier_attempt_unknown' ? [NOT_PAID] : []),
-      { name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' },
+      { name: 'reason', label: 'Reason', kind: 'long', hint: 'the customer sees it' },
     ],
     run: ({ reason, not_paid }) =>
       call('POST', `/deliveries/${id}/fail`, {
@@ -252,7 +250,7 @@ function askFailure(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void
       }),
     done: () => {
       reload()
-      return 'The delivery has failed, the money is back'
+      return 'The delivery has failed, and the money is back'
     },
   })
 }

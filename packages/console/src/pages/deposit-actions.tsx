@@ -39,7 +39,7 @@ const ACTIONS: readonly DepositAction[] = [
       {
         name: 'profile_id',
         label: 'Profile',
-        hint: 'the id of the profile, from the page of its customer',
+        hint: "the profile's id, from its customer's page",
         isExact: true,
       },
       { name: 'run_rules', label: 'Apply rules', kind: 'check', hint: 'converts and sends it if a rule matches' },
@@ -56,7 +56,7 @@ const ACTIONS: readonly DepositAction[] = [
     path: 'correct',
     isOffered: ({ secondary_status }) => secondary_status !== 'RETURNED',
     consequence:
-      'Everything that the deposit has credited is taken back, and the right terms are credited instead. What the profile no longer has becomes a debt, which the new credit repays first. Orchestrations that have started continue.',
+      "All the deposit's credits are taken back, and the right terms are credited instead. Any part the profile no longer has becomes a debt, which the new credit repays first. Orchestrations already started continue.",
     isDangerous: true,
     fields: ({ amount, asset, profile_id }) => [
       { name: 'amount', label: 'Right amount', initial: amount },
@@ -66,7 +66,7 @@ const ACTIONS: readonly DepositAction[] = [
         label: 'Right profile',
         initial: profile_id ?? '',
         isOptional: profile_id === undefined,
-        hint: 'the id of the profile, from the page of its customer',
+        hint: "the profile's id, from its customer's page",
         isExact: true,
       },
       {
@@ -103,7 +103,7 @@ const ACTIONS: readonly DepositAction[] = [
     path: 'release',
     isOffered: ({ secondary_status }) => secondary_status === 'HELD',
     consequence:
-      'The money becomes available, and the rule that matches applies at once: it may be converted and sent.',
+      'The money becomes available, and a matching rule applies at once: the money may be converted and sent.',
     run: ({ id }) => call('POST', `/deposits/${id}/release`, {}),
     fourEyes: 'deposits',
   },
@@ -121,7 +121,7 @@ const ACTIONS: readonly DepositAction[] = [
     path: 'reverse',
     isOffered: (deposit) => deposit.status === 'COMPLETED' && !isDone(deposit),
     consequence:
-      'The payment was undone outside, such as by a bank: the amount is taken from the profile again. What the customer has spent becomes a debt, and nothing leaves the profile until it is repaid.',
+      'The payment was undone outside the service, for example by a bank: the amount is taken from the profile again. Any part already spent becomes a debt, and nothing leaves the profile until it is repaid.',
     isDangerous: true,
     fields: () => [REASON],
     run: ({ id }, { reason }) => call('POST', `/deposits/${id}/reverse`, { reason }),
@@ -132,7 +132,7 @@ const ACTIONS: readonly DepositAction[] = [
     path: 'return',
     isOffered: (deposit) => deposit.status === 'COMPLETED' && deposit.profile_id !== undefined && !isDone(deposit),
     consequence:
-      'The money leaves as a delivery to the destination that you enter, never automatically to the sender. Check it twice.',
+      'The money leaves as a delivery to the destination you enter, never automatically to the sender. Check it twice.',
     isDangerous: true,
     fields: ({ crypto }) => [
       ...(crypto === undefined
@@ -140,7 +140,7 @@ const ACTIONS: readonly DepositAction[] = [
             {
               name: 'fiat_account_id',
               label: 'Bank account',
-              hint: 'the id of the account as your bank knows it',
+              hint: 'the account id used by your bank',
               isExact: true,
             } as const,
             { name: 'memo', label: 'Memo', isOptional: true, isExact: true } as const,
@@ -149,7 +149,7 @@ const ACTIONS: readonly DepositAction[] = [
             {
               name: 'address',
               label: `Address on ${crypto.network}`,
-              hint: 'of the sender or as the customer asks',
+              hint: "the sender's, or as the customer asks",
               isExact: true,
             } as const,
           ]),

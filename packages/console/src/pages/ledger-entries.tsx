@@ -37,13 +37,13 @@ const KINDS: Readonly<Record<Entry['kind'], Kind>> = {
   network_cost: { name: 'Network cost', meaning: 'the desk has paid for a transaction', legs: [['paid', 'OUT']] },
   debt_repayment: {
     name: 'Debt repayment',
-    meaning: 'what a profile owes is taken from what it has available',
+    meaning: "a profile's debt is repaid from its available balance",
     legs: [['repaid']],
     isAboutProfile: true,
   },
   write_off: {
     name: 'Write-off',
-    meaning: 'the desk bears what a profile owes, for good',
+    meaning: "the desk bears a profile's debt for good",
     legs: [['written off']],
     isAboutProfile: true,
   },
@@ -128,7 +128,7 @@ function askEntry(reload: () => void): void {
   const kindOf = ({ kind = KIND_OPTIONS[0]?.[0] }: Values) => kind as Entry['kind']
   ask({
     title: 'New ledger entry',
-    consequence: <p>It books what has happened outside the service. No payment is made by it. It can be reversed.</p>,
+    consequence: <p>It books what has happened outside the service, and makes no payment. It can be reversed.</p>,
     confirm: 'Book',
     fourEyes: 'deposits',
     fields: (_, values) => {
@@ -168,17 +168,17 @@ function askEntry(reload: () => void): void {
   })
 }
 
-const PROFILE: Field = { name: 'profile_id', label: 'Profile', hint: 'the id of the profile that owes', isExact: true }
+const PROFILE: Field = { name: 'profile_id', label: 'Profile', hint: "the indebted profile's id", isExact: true }
 const REFERENCE: Field = {
   name: 'reference',
   label: 'Reference',
-  hint: 'your own name of it, such as the id of the trade; each is booked once',
+  hint: "your own name for it, such as the trade's id, booked only once",
 }
 const EFFECTIVE: Field = {
   name: 'effective_at',
   label: 'When it happened',
   isOptional: true,
-  hint: 'such as 2026-11-24T09:30:00Z; now if empty',
+  hint: 'such as 2026-11-24T09:30:00Z, or now if empty',
 }
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long' }
 
@@ -189,7 +189,7 @@ function askReversal(entry: Entry, reload: () => void): void {
     title: `Reverse ${words(kind).toLowerCase()} of ${amounts}?`,
     consequence: (
       <>
-        <p>Its postings are taken back by a second entry. A reversal cannot be reversed.</p>
+        <p>A second entry takes its postings back. A reversal cannot be reversed.</p>
         {reference !== undefined && (
           <p>
             Reference <Exact of={reference} />

@@ -16,9 +16,9 @@ const REFUSALS: Readonly<Record<Refusal['reason'], string>> = {
   denied: 'The login was cancelled, or the issuer does not admit you.',
   disabled: 'Your operator is disabled. An administrator can enable it.',
   expired: 'The login took too long, or was begun in another browser. Try again.',
-  failed: 'The answer of the issuer was not accepted. Try again; the log of the service has the reason.',
-  rate_limited: 'There were too many attempts. Wait a minute, and try again.',
-  unavailable: 'The issuer cannot be reached. Try again later; the log of the service has the reason.',
+  failed: "The issuer's answer was not accepted. Try again. The service's log has the reason.",
+  rate_limited: 'Too many attempts. Wait a minute, then try again.',
+  unavailable: "The issuer cannot be reached. Try again later. The service's log has the reason.",
   unknown_operator: 'The issuer knows you, but no operator has your identity. Give this id to an administrator:',
 }
 
@@ -50,8 +50,7 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
       {options.problem !== undefined && <ProblemNote problem={options.problem} retry={options.reload} />}
       {offered?.needs_setup && (
         <p class="notice">
-          There is no administrator yet. The link that creates the first administrator is in the file{' '}
-          <code>console-setup</code> of the data folder.
+          There is no administrator yet. The link for the first administrator is in the file{' '} <code>console-setup</code> in the data folder.
         </p>
       )}
       {offered?.password === false && <p class="notice">{offered.password_reason}</p>}
@@ -65,7 +64,7 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
             Password
             <input name="password" type="password" autocomplete="current-password" required />
           </label>
-          <CodeField label="Code of your authenticator" />
+          <CodeField label="Authenticator code" />
           {problem !== undefined && <ProblemNote problem={problem} />}
           <button type="submit" class="primary" disabled={isRunning}>
             {isRunning ? 'Checking' : 'Log in'}

@@ -81,8 +81,8 @@ function NoLiveSource({ market: { reason, stale_since, version } }: { readonly m
           [
             'What customers see',
             hadBook
-              ? 'The last book is withdrawn; the heartbeat reports live: false.'
-              : 'No book yet; the heartbeat reports live: false.',
+              ? 'The last book is withdrawn, and the heartbeat reports live: false.'
+              : 'No book yet, and the heartbeat reports live: false.',
           ],
         ]}
       />

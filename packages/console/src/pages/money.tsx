@@ -93,7 +93,7 @@ export function DepositsPage() {
           ]}
           empty={
             <Empty icon="money" title="No deposit matches">
-              Custody and banks report deposits to <code>POST /admin/v1/deposits</code>; each payment is credited once.
+              Custody and banks report deposits to <code>POST /admin/v1/deposits</code>. Each payment is credited once.
             </Empty>
           }
         />
@@ -232,9 +232,7 @@ function askClaim(done: () => void): void {
     title: 'Claim deliveries to pay them by hand',
     consequence: (
       <p>
-        The oldest deliveries that are due are yours for one hour: no executor pays them meanwhile. Pay each, then
-        settle it with the reference of the payment, or fail it. After the hour others may claim them: look up before
-        you pay late.
+        The oldest due deliveries are yours for one hour: no executor pays them meanwhile. Pay each, then settle it with the payment reference, or fail it. After the hour others may claim them: look each up before you pay late.
       </p>
     ),
     confirm: 'Claim',

@@ -90,7 +90,7 @@ function OperatorActions({ operator, reload }: { readonly operator: Schema<'Oper
 function askRole({ name, role }: Schema<'Operator'>, reload: () => void): void {
   ask({
     title: `Role of ${name}`,
-    consequence: <p>It applies at once; the sessions of {name} end.</p>,
+    consequence: <p>It applies at once, and {name}'s sessions end.</p>,
     confirm: 'Change',
     fields: [{ name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role }],
     fourEyes: 'operators',
@@ -169,14 +169,13 @@ function askNewToken({ name, role }: Schema<'Operator'>, reload: () => void): vo
       showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file, isRequested })
   }
   ask({
-    title: `New API token of ${name}`,
+    title: `New API token for ${name}`,
     consequence: isMachine(role) ? (
       <p>
-        For this machine, shown once. Whoever has it reports {role === 'executor' ? 'payments' : 'deposits'} without a
-        second person: bind it to what the machine deals with.
+        For this machine, shown once. Whoever has it can report {role === 'executor' ? 'payments' : 'deposits'} without a second person: limit it to what the machine handles.
       </p>
     ) : (
-      <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>
+      <p>For this person's programs. It has at most the person's rights, and is shown once.</p>
     ),
     confirm: 'Create',
     fields: [{ name: 'name', label: 'Name', hint: 'the program that uses it' }, ...tokenFields(role)],
@@ -202,7 +201,7 @@ function tokenFields(role: string): readonly Field[] {
   const roles = [...ROLE_OPTIONS, ...MACHINE_OPTIONS].filter(
     ([each]) => each === role || (!isMachine(role) && !isMachine(each) && (role === 'admin' || each === 'viewer')),
   )
-  const list = { hint: 'separated by commas; empty: all', isOptional: true } as const
+  const list = { hint: 'separated by commas, or empty for all', isOptional: true } as const
   return [
     { name: 'role', label: 'Role', kind: 'select', options: roles, initial: role },
     ...(role === 'deposit_reporter' ? [{ name: 'sources', label: 'Only these sources', ...list }] : []),

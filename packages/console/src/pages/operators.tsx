@@ -30,7 +30,7 @@ export function isMachine(role: string): boolean {
 export const SUBJECT_FIELD = {
   name: 'subject',
   label: 'Subject at the issuer',
-  hint: 'the id that the login page shows to the person; not a name or an address',
+  hint: 'the id shown to the person on the login page, not a name or an address',
 } as const
 
 export function OperatorsPage() {
@@ -41,8 +41,7 @@ export function OperatorsPage() {
       title: 'New operator',
       consequence: (
         <p>
-          You get a link that is valid for 24 hours and once. The person chooses a password and an authenticator with
-          it. {offersIssuer && 'With a subject there is no link: the person logs in at the issuer. '}A machine gets API
+          You get a link that works once, within 24 hours. With it, the person chooses a password and an authenticator. {offersIssuer && 'With a subject there is no link: the person logs in at the issuer. '}A machine gets API
           tokens, and no link.
         </p>
       ),
@@ -51,7 +50,7 @@ export function OperatorsPage() {
         {
           name: 'name',
           label: 'Name',
-          hint: 'lower-case letters, digits, and . _ @ -; the audit names the person by it',
+          hint: 'lower-case letters, digits, and . _ @ - (the audit names the person by it)',
         },
         { name: 'role', label: 'Role', kind: 'select', options: [...ROLE_OPTIONS, ...MACHINE_OPTIONS] },
         ...(offersIssuer ? [{ ...SUBJECT_FIELD, isOptional: true }] : []),
@@ -101,7 +100,7 @@ export function OperatorsPage() {
 
 /** How an operator signs in. */
 export function wayOf({ kind, role, has_password, openid }: Schema<'Operator'>): string {
-  if (kind === 'built_in') return 'the token of the configuration'
+  if (kind === 'built_in') return 'the configured token'
   if (isMachine(role)) return 'API tokens only'
   if (openid !== undefined) return new URL(openid.issuer).host
   return has_password ? 'password' : 'nothing yet'
@@ -121,5 +120,5 @@ export function OperatorState({
 /** @param link undefined: none was issued */
 export function showSetupLink(name: string, link: string | undefined, isRequested = false): void {
   if (link === undefined) return
-  showSecret({ title: `Set-up link of ${name}`, rows: [['link', link]], file: `${name}-setup.json`, isRequested })
+  showSecret({ title: `Set-up link for ${name}`, rows: [['link', link]], file: `${name}-setup.json`, isRequested })
 }

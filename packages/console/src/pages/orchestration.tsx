@@ -60,7 +60,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
         <PendingRequests subject={id} />
         {waiting_for !== undefined && (
           <p class="notice">
-            Waits for {words(waiting_for).toLowerCase()} since <Time at={document.waiting_since} />
+            Waiting for {words(waiting_for).toLowerCase()} since <Time at={document.waiting_since} />
             {document.waiting_detail === undefined ? '' : `: ${document.waiting_detail}`}. It expires at{' '}
             <Time at={document.expires_at} exact />.
           </p>
@@ -90,7 +90,7 @@ function OrchestrationFacts({ orchestration }: { readonly orchestration: Schema<
           ['Rule', idFact(orchestration.orchestration_rule_id, '/review/rules')],
           ['Retry of', idFact(orchestration.retry_of, '/money/orchestrations')],
           ['Profile', idFact(orchestration.profile_id, '/money/profiles')],
-          ['Reference of the customer', orchestration.ref_id],
+          ["Customer's reference", orchestration.ref_id],
           ['Created', timeFact(orchestration.created_at)],
           ['Id', <Id key="i" of={id} />],
         ]}
@@ -109,7 +109,7 @@ function PriceCard({ id }: { readonly id: string }) {
   const { explanation, evidence } = document
   return (
     <Card
-      title="How the price came about"
+      title="How the price was computed"
       note="recomputed from the stored evidence"
       actions={
         <Badge tone={explanation.adds_up ? 'good' : 'bad'}>
@@ -135,7 +135,7 @@ function PriceCard({ id }: { readonly id: string }) {
   )
 }
 
-const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }
+const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'the customer sees it' }
 
 type Run = (values: Values) => Promise<Answer<Schema<'OperatorOrchestration'>>>
 
@@ -179,7 +179,7 @@ function OrchestrationActions({
           onClick={() =>
             act(
               'Reject',
-              'It fails, and the money returns to the balance of the profile.',
+              "It fails, and the money returns to the profile's balance.",
               ({ reason }) => call('POST', `/orchestrations/${id}/reject`, { reason }),
               REASON,
             )
@@ -193,7 +193,7 @@ function OrchestrationActions({
           type="button"
           class="primary"
           onClick={() =>
-            act('Release', 'It continues at once: it is converted at the present price and delivered.', () =>
+            act('Release', 'It continues at once: it is converted at the current price and delivered.', () =>
               call('POST', `/orchestrations/${id}/release`, {}),
             )
           }
@@ -208,7 +208,7 @@ function OrchestrationActions({
           onClick={() =>
             act(
               'Retry',
-              'A new orchestration with the same terms starts from the balance of the profile, at the present price.',
+              "A new orchestration with the same terms starts from the profile's balance, at the current price.",
               () => call('POST', `/orchestrations/${id}/retry`, {}),
             )
           }

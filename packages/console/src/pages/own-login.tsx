@@ -39,7 +39,7 @@ function PasswordCard() {
     const body = { password: text('password'), totp: text('totp'), new_password: text('new_password') }
     const { document } = await call('POST', '/session/password', body)
     const ended = document.ended_sessions
-    report(`The password was changed${ended === 0 ? '' : `; ${ended} other sessions have ended`}`)
+    report(`The password was changed${ended === 0 ? '' : `, and ${ended} other sessions have ended`}`)
     return undefined
   }
   return (
@@ -76,13 +76,13 @@ function AuthenticatorCard() {
   }
   const done = () => {
     setBegun(undefined)
-    report('The authenticator was replaced; your other sessions have ended')
+    report('The authenticator was replaced, and your other sessions have ended')
   }
   return (
     <Card title="Authenticator">
       {begun === undefined ? (
         <OwnForm confirm="Replace the authenticator" run={begin}>
-          <p class="quiet">For a new phone or app. The present one is valid until a code of the new one is entered.</p>
+          <p class="quiet">For a new phone or app. The current one stays valid until you enter a code from the new one.</p>
         </OwnForm>
       ) : (
         <CodeForm token={begun.token} authenticator={begun.totp} done={done} />
@@ -124,10 +124,10 @@ function OwnForm({
     <form onSubmit={submit} class="gate-form">
       {children}
       <label>
-        Your present password
+        Your current password
         <input name="password" type="password" autocomplete="current-password" required />
       </label>
-      <CodeField label="Code of your authenticator" />
+      <CodeField label="Authenticator code" />
       {hint !== undefined && <p class="problem-line">{hint}</p>}
       {problem !== undefined && <ProblemNote problem={problem} />}
       <button type="submit">{confirm}</button>

@@ -28,7 +28,7 @@ export function PastBookCard({ symbol }: { readonly symbol: string }) {
   const at = centre === undefined ? undefined : new Date(centre + offset * 1000).toISOString()
   const settled = useSettled(at)
   return (
-    <Card title="Book at a time" note="from the recordings of this node; what customers saw">
+    <Card title="Book at a time" note="from this node's recordings: what customers saw">
       <div class="filters">
         <label class="filter">
           <span>Time (UTC)</span>
@@ -62,7 +62,7 @@ export function PastBookCard({ symbol }: { readonly symbol: string }) {
       </div>
       {at === undefined ? (
         <Empty icon="markets" title="Choose a time">
-          With <code>recording.dir</code> each book is recorded, and can be seen here at every millisecond.
+          With <code>recording.dir</code> each book is recorded, and can be shown here for every millisecond.
         </Empty>
       ) : (
         <BookAt key={symbol} symbol={symbol} at={settled ?? at} open={open} />
@@ -124,7 +124,7 @@ function BookAt({
         <PastSide name="Asks" className="asks" levels={book.asks} />
         <section>
           <h3>Executions before</h3>
-          {(book.executions ?? []).length === 0 && <p class="quiet">None is recorded.</p>}
+          {(book.executions ?? []).length === 0 && <p class="quiet">None recorded.</p>}
           {(book.executions ?? []).map((execution) => (
             <div class={`tape-row ${execution.side ?? ''}`} key={execution.id ?? execution.committed_at}>
               <span class="num quiet">{clockText(execution.committed_at)}</span>

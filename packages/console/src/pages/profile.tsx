@@ -23,13 +23,13 @@ export function BalancesPage() {
   }
   return (
     <MoneyFrame>
-      <Card title="Balances and statement of a profile">
+      <Card title="A profile's balances and statement">
         <form class="filters" onSubmit={open}>
           <label class="filter grow">
-            <span>Id of the profile</span>
+            <span>Profile id</span>
             <input
               value={text}
-              title="the 36 characters of an id"
+              title="an id with 36 characters"
               pattern={`\\s*${ID.source.slice(1, -1)}\\s*`}
               required
               spellcheck={false}
@@ -39,7 +39,7 @@ export function BalancesPage() {
           <button type="submit">Open</button>
         </form>
         <p class="quiet">
-          The page of a <a href={href('/customers')}>customer</a> lists its profiles.
+          A <a href={href('/customers')}>customer's</a> page lists its profiles.
         </p>
       </Card>
     </MoneyFrame>
@@ -127,7 +127,7 @@ function StatementCard({ id }: { readonly id: string }) {
   return (
     <Card
       title="Statement"
-      note="UTC; the last day is not included"
+      note="UTC, without the last day"
       flush
       actions={<CsvOfRows items={rows} name={`statement-${id}-${period.from}-${period.to}`} columns={STATEMENT_CSV} />}
     >
@@ -180,7 +180,7 @@ function StatementCard({ id }: { readonly id: string }) {
 function NoPostings() {
   return (
     <Empty title="Nothing happened in this period">
-      No posting has changed a balance of this profile in it. The last day is not included.
+      No posting changed this profile's balances. The last day is not included.
     </Empty>
   )
 }

@@ -24,7 +24,7 @@ function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
   ]
   return (
     <>
-      <PageHead title="Review" lead="What waits for a decision, and to whom addresses belong." />
+      <PageHead title="Review" lead="What waits for a decision, and who owns which address." />
       <Tabs label="Review" items={tabs} current={location.value.path} />
       {children}
     </>
@@ -61,7 +61,7 @@ export function AccountsPage() {
           ]}
           empty={
             <Empty icon="review" title="No account matches">
-              Customers create accounts with their API; those that are pending wait here for a decision.
+              Customers create accounts through the API. Pending ones wait here for a decision.
             </Empty>
           }
         />
@@ -92,7 +92,7 @@ export function RulesPage() {
           ]}
           empty={
             <Empty icon="review" title="No rule matches">
-              A rule says what happens to deposits. With <code>rules.approval: required</code> each new one waits here.
+              A rule states what happens to deposits. With <code>rules.approval: required</code> each new one waits here.
             </Empty>
           }
         />
@@ -149,7 +149,7 @@ export function AddressesPage() {
   return (
     <ReviewFrame>
       <div class="stack">
-        <Card title="Owner of an address" note="in any notation">
+        <Card title="Address owner" note="in any notation">
           <AddressSearch />
           {owners.problem !== undefined && <ProblemNote problem={owners.problem} />}
           {owners.document?.items.length === 0 && (
@@ -159,7 +159,7 @@ export function AddressesPage() {
           )}
           {owners.document !== undefined && owners.document.items.length > 0 && (
             <Table
-              caption="Owners of the address"
+              caption="The address's owners"
               items={owners.document.items}
               keyOf={({ id }) => id}
               columns={[
@@ -206,7 +206,7 @@ function askImport(reload: () => void): void {
     consequence: (
       <p>
         For networks whose addresses cannot be derived from a public key. Each address is given to one customer, once,
-        and never returns to the pool. Addresses that are known already are not changed.
+        and never returns to the pool. Addresses already known are not changed.
       </p>
     ),
     confirm: 'Import',
@@ -252,7 +252,7 @@ function PoolsCard({
     >
       {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
       {pools?.length === 0 && (
-        <Empty title="No address was imported">Only Solana and Stellar need pools; other addresses are derived.</Empty>
+        <Empty title="No address was imported">Only Solana and Stellar need pools. Other addresses are derived.</Empty>
       )}
       {pools !== undefined && pools.length > 0 && (
         <Table

@@ -37,9 +37,9 @@ export function RulePage({ id }: { readonly id: string }) {
           <Facts
             rows={[
               ['Status', <Status key="s" of={status} />],
-              ['Reason of the rejection', document.reject_reason],
+              ['Reason for the rejection', document.reject_reason],
               ['Id', <Id key="i" of={document.id} />],
-              ['Reference of the customer', ref_id],
+              ["Customer's reference", ref_id],
               ['Profile', <Id key="p" of={document.profile_id} to={`/money/profiles/${document.profile_id}`} />],
               [
                 'Account',
@@ -88,8 +88,7 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
       consequence: (
         <>
           <p>
-            It applies at once: deposits of {rule.source_asset} that match it become {rule.destination_asset} and are
-            sent without another question. Compare the whole destination with what the customer has confirmed:
+            It applies at once: deposits of {rule.source_asset} that match it become {rule.destination_asset} and are sent without another question. Compare the whole destination with what the customer has confirmed:
           </p>
           <PlaceFacts of={rule.destination} />
         </>
@@ -104,7 +103,7 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
       title: `Reject ${name}?`,
       consequence: withDestination(
         rule,
-        'This is final; the customer can create another rule. The customer sees the reason.',
+        'This is final, but the customer can create another rule. The customer sees the reason.',
       ),
       confirm: 'Reject',
       isDangerous: true,
@@ -117,7 +116,7 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
       title: `Delete ${name}?`,
       consequence: withDestination(
         rule,
-        'This is final. Deposits that would have matched it are credited and not converted.',
+        'This is final. Deposits that would have matched it are credited but not converted.',
       ),
       confirm: 'Delete',
       isDangerous: true,

@@ -22,7 +22,7 @@ export function SettingsPage() {
     <>
       <PageHead
         title="Settings"
-        lead={`In force on this node: ${set} set, ${items.length - set} at their defaults. They are changed in the configuration, not here.`}
+        lead={`In force on this node: ${set} set, ${items.length - set} at their defaults. Change them in the configuration, not here.`}
       />
       <div class="filters">
         <label class="filter grow">
@@ -30,7 +30,7 @@ export function SettingsPage() {
           <input
             type="search"
             value={text}
-            placeholder="a key, or a word of its meaning"
+            placeholder="a key, or a word from its meaning"
             spellcheck={false}
             onInput={(event) => setText(event.currentTarget.value)}
           />
@@ -41,7 +41,7 @@ export function SettingsPage() {
             checked={isChangedOnly}
             onChange={(event) => setChangedOnly(event.currentTarget.checked)}
           />
-          <span>Only values that were set</span>
+          <span>Only set values</span>
         </label>
       </div>
       {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
@@ -56,7 +56,7 @@ function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[]
     <Card flush>
       {items.length === 0 ? (
         <Empty icon="settings" title="No setting matches">
-          The text is a part of a key or of its meaning. Empty the field to see all.
+          Search for part of a key or of its meaning. Clear the field to see all.
         </Empty>
       ) : (
         <Table
@@ -82,7 +82,7 @@ function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[]
             },
             {
               name: 'A change applies',
-              show: ({ live }) => (live ? 'at a reload' : <span class="quiet">at a restart</span>),
+              show: ({ live }) => (live ? 'on reload' : <span class="quiet">on restart</span>),
             },
           ]}
         />

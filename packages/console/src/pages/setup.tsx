@@ -30,9 +30,9 @@ export function Setup({ token }: { readonly token: string }) {
     return (
       <Gate title="This link cannot be used">
         <ProblemNote problem={link.problem} />
-        <p class="quiet">Links are valid for 24 hours and once. An administrator can make a new one.</p>
+        <p class="quiet">A link works once, within 24 hours. An administrator can create a new one.</p>
         <button type="button" onClick={() => (setupToken.value = undefined)}>
-          To the login
+          Go to the login
         </button>
       </Gate>
     )
@@ -78,7 +78,7 @@ function PasswordStep({
   return (
     <Gate title={link.name === undefined ? 'The first administrator' : `Welcome, ${link.name}`}>
       <p class="lead">
-        Your role is <strong>{link.role}</strong>. Choose a password; the next step adds your authenticator.
+        Your role is <strong>{link.role}</strong>. Choose a password. The next step adds your authenticator.
       </p>
       <form onSubmit={submit} class="gate-form" ref={fields}>
         {link.name === undefined && <NameField />}
@@ -171,17 +171,16 @@ export function CodeForm({
   return (
     <>
       <p class="lead">Scan this code with an authenticator app, or type the secret into it.</p>
-      <QrCode text={uri} label="The secret of your authenticator as a QR code" />
+      <QrCode text={uri} label="Your authenticator's secret as a QR code" />
       <p class="secret mono">{secret.match(/.{1,4}/g)?.join(' ')}</p>
       <p class="quiet">
         Is the app on this device? <a href={uri}>Open it with the secret</a>.
       </p>
       <form onSubmit={submit} class="gate-form">
-        <CodeField label="The code that it shows now" />
+        <CodeField label="The code it shows now" />
         {problem?.code === 'login_failed' ? (
           <p class="problem-line" role="alert">
-            The code is wrong or was used before. Type the next one; if it is refused too, correct the clock of the
-            device with the app.
+            The code is wrong or was used before. Type the next one. If it is refused too, correct the clock on the device with the app.
           </p>
         ) : (
           problem !== undefined && <ProblemNote problem={problem} />

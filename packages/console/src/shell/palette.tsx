@@ -100,7 +100,7 @@ export function Palette({ close }: { readonly close: () => void }) {
           </li>
         ))}
       </ul>
-      {choices.length === 0 && <p class="quiet palette-none">Nothing has this name. An id has to be complete.</p>}
+      {choices.length === 0 && <p class="quiet palette-none">Nothing has this name. Ids must be complete.</p>}
     </dialog>
   )
 }

@@ -39,7 +39,7 @@ export function CsvButton<Path extends ListPath>({
     try {
       const { items, isComplete } = await getAll(path, query, ROWS_MAX)
       saveFile(`${name}-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(columns, items))
-      report(isComplete ? `${items.length} rows saved` : `The first ${ROWS_MAX} rows saved; filter for the others`)
+      report(isComplete ? `${items.length} rows saved` : `The first ${ROWS_MAX} rows saved. Filter for the others`)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       report(`Not saved: ${error.message}`, 'bad')

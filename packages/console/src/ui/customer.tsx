@@ -37,7 +37,7 @@ export function CustomerFilter() {
     if (wanted === '') return setQuery({ customer: '' })
     try {
       const customer = await customerNamed(wanted)
-      if (customer === undefined) setFault('Not the name of one customer')
+      if (customer === undefined) setFault('No single customer matches')
       else choose(customer)
     } catch (error) {
       if (!(error instanceof Problem)) throw error

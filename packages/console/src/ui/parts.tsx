@@ -162,7 +162,7 @@ export function CopyButton({ of }: { readonly of: string }) {
   const copy = () => {
     navigator.clipboard.writeText(of).then(
       () => report('Copied'),
-      () => report('The browser does not let this page copy', 'bad'),
+      () => report('The browser does not allow this page to copy', 'bad'),
     )
   }
   return (
