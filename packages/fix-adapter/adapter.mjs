@@ -1,7 +1,7 @@
 /**
- * Connects the FIX engine to the publisher: one TCP or TLS connection at a time, reconnected with backoff; one session and
- * one epoch per connection; messages distributed to the markets that they concern. While the publisher is full, the
- * socket is not read, so that TCP makes the engine wait.
+ * Connects the FIX engine to the publisher. There is one TCP or TLS connection at a time, reconnected with backoff,
+ * with one session and one epoch per connection. Messages go to the markets they concern. While the publisher is full,
+ * the adapter does not read the socket, so TCP makes the engine wait.
  */
 import { randomBytes } from 'node:crypto'
 import { connect as connectTcp, isIP } from 'node:net'
@@ -21,7 +21,7 @@ import { Session } from './session.mjs'
 const CONNECT_MILLISECONDS = 10_000
 const BACKOFF_MILLISECONDS_MAX = 30_000
 const MESSAGE_BYTES_MAX = 16_777_216
-/** Between two reports that the engine waits. */
+/** The minimum time between two reports that the engine waits. */
 const REPORT_MILLISECONDS = 60_000
 
 export class FixAdapter {
@@ -29,7 +29,7 @@ export class FixAdapter {
   #clock
   #log
   #publisher
-  /** By symbol of the engine. @type {Map<string, Market>} */
+  /** By the engine's symbol. @type {Map<string, Market>} */
   #markets = new Map()
   #numbers = { next: 1, expected: 1 }
   /** @type {Socket | undefined} */
@@ -86,7 +86,7 @@ export class FixAdapter {
       const session = this.#session
       await new Promise((resolve) => {
         this.#onStopped = () => resolve(undefined)
-        // The engine's answer has to be read.
+        // The engine's answer must still be read.
         this.#pause(false)
         session.logout()
       })
@@ -97,7 +97,7 @@ export class FixAdapter {
   #connect() {
     const { host, port, tls } = this.#configuration.fix
     const address = { host, port, timeout: CONNECT_MILLISECONDS }
-    // TLS has no server names that are addresses.
+    // TLS server names cannot be IP addresses.
     const named = isIP(host) === 0 ? { servername: host } : {}
     const socket = tls === undefined ? connectTcp(address) : connectTls({ ...named, ...address, ...tls })
     socket.setNoDelay(true)
@@ -143,7 +143,7 @@ export class FixAdapter {
       onRequestsSkipped: () => this.#subscribe(),
       onEnd: (/** @type {string} */ reason) => {
         this.#log('warn', 'the FIX session ends', { reason })
-        // What was written before is sent first, and an engine that does not read is not waited for.
+        // Earlier writes are sent first. An engine that does not read is not waited for.
         socket.destroySoon()
         const limit = this.#clock.schedule(CONNECT_MILLISECONDS, () => socket.destroy())
         socket.once('close', () => limit.cancel())
@@ -217,7 +217,7 @@ export class FixAdapter {
   }
 
   /**
-   * Distributes the entries of one message: each market publishes all of its entries together.
+   * Distributes one message's entries: each market publishes all its entries together.
    * @param {Message} message
    * @param {string} time
    */
@@ -240,8 +240,8 @@ export class FixAdapter {
   }
 
   /**
-   * The entries of each market. An entry without a symbol belongs to the market of the entry before it; the first one to
-   * that of the request.
+   * Each market's entries. An entry without a symbol belongs to the previous entry's market, and a first one to the
+   * request's market.
    * @param {readonly Fields[]} entries
    * @param {Market | undefined} requested
    */

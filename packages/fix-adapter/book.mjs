@@ -1,11 +1,11 @@
 /**
- * The book of one market: entries (price levels, or orders) by key, what of them is published, and the difference
- * between both. It guarantees that what it publishes is never crossed: while orders may cross, entries at crossing prices
- * are held back. It knows neither FIX nor the messages of the publisher.
+ * One market's book: its entries (price levels or orders) by key, the published entries, and the difference between
+ * them. The published book is never crossed: where orders may cross, entries at crossing prices are held back. The file
+ * knows neither FIX nor the publisher's messages.
  */
 import { compareDecimals } from './decimal.mjs'
 
-/** Of one market. Beyond it, the book is lost. */
+/** Per market. With more entries, the book is lost. */
 export const ENTRIES_MAX = 100_000
 
 /**
@@ -19,18 +19,18 @@ export class Book {
   #entries = new Map()
   /** @type {Map<string, Entry>} */
   #published = new Map()
-  /** Keys whose entry may differ from what is published. @type {Set<string>} */
+  /** Keys whose entry may differ from the published one. @type {Set<string>} */
   #changed = new Set()
   #bids = new Prices()
   #asks = new Prices()
   #isHolding = false
 
-  /** @returns {number} Entries, also those that are held back. */
+  /** @returns {number} All entries, including those held back. */
   get size() {
     return this.#entries.size
   }
 
-  /** The keys of all entries, at this moment. */
+  /** A copy of all entries' keys. */
   keys() {
     return [...this.#entries.keys()]
   }
@@ -40,10 +40,10 @@ export class Book {
     return this.#entries.get(key)
   }
 
-  /** Adds an entry, or replaces the one of this key. @param {string} key @param {Entry} entry */
+  /** Adds an entry, or replaces the entry with this key. @param {string} key @param {Entry} entry */
   set(key, entry) {
     const known = this.#entries.get(key)
-    // Most changes are of the amount alone, and leave the order of the prices as it is.
+    // Most changes are to the amount alone, and leave the price order as it is.
     if (known?.side !== entry.side || known.price !== entry.price) {
       this.delete(key)
       this.#pricesOf(entry.side).add(entry.price)
@@ -66,14 +66,14 @@ export class Book {
     for (const key of this.keys()) this.delete(key)
   }
 
-  /** Whether the best bid is at or above the best ask, entries held back included. */
+  /** Whether the best bid is at or above the best ask, including entries held back. */
   get isCrossed() {
     const { highest } = this.#bids
     const { lowest } = this.#asks
     return highest !== undefined && lowest !== undefined && compareDecimals(highest, lowest) >= 0
   }
 
-  /** Publishes what differs: returns the changes, at most one of each key. */
+  /** Publishes the differences and returns them, at most one change per key. */
   publish() {
     const isHolding = this.isCrossed
     const keys = isHolding || this.#isHolding ? this.#allKeys() : this.#changed
@@ -93,7 +93,7 @@ export class Book {
     return changes
   }
 
-  /** What is published. @returns {IterableIterator<[string, Entry]>} */
+  /** The published entries. @returns {IterableIterator<[string, Entry]>} */
   published() {
     return this.#published.entries()
   }
@@ -115,7 +115,7 @@ export class Book {
   }
 }
 
-/** The distinct prices of one side in order, with the number of entries at each. */
+/** The distinct prices on one side in order, with the number of entries at each. */
 class Prices {
   /** Ascending. @type {string[]} */
   #ordered = []
@@ -148,7 +148,7 @@ class Prices {
     this.#ordered.splice(this.#placeOf(price), 1)
   }
 
-  /** Where the price is, or would be. @param {string} price */
+  /** The price's index, or the index where it would be inserted. @param {string} price */
   #placeOf(price) {
     let low = 0
     let high = this.#ordered.length

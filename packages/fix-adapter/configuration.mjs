@@ -1,6 +1,6 @@
 /**
- * The configuration of the FIX adapter: one JSON file, checked in full before anything starts; unknown members are
- * errors. Secrets come from files or from the environment, never from the configuration itself, and are in no error.
+ * The FIX adapter's configuration: one JSON file, fully checked before anything starts. Unknown members are errors.
+ * Secrets come from files or from the environment, never from the configuration itself, and no error contains them.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -118,7 +118,7 @@ function tidegateOf(reader, environment) {
   return tidegate
 }
 
-/** Reads the members of one object, and names those that are wrong. */
+/** Reads one object's members, and names the wrong ones. */
 class Reader {
   #members
   #name
@@ -178,7 +178,9 @@ class Reader {
     return value === true
   }
 
-  /** One of the texts; the first where it is absent. @param {string} member @param {readonly string[]} texts */
+  /**
+   * One of the texts, or the first where the member is absent. @param {string} member @param {readonly string[]} texts
+   */
   oneOf(member, texts) {
     const text = this.text(member, texts[0])
     if (!texts.includes(text)) fail(this.#of(member), `must be one of ${texts.join(', ')}`)
@@ -202,7 +204,7 @@ class Reader {
   }
 
   /**
-   * The content of the named file without the line's end, or the value of the environment.
+   * The named file's content without its line end, or the value from the environment.
    * @param {string} member
    * @param {string | undefined} fromEnvironment
    * @param {string | undefined} requiredName The variable to name where there is neither.

@@ -1,10 +1,10 @@
-/** Exact decimals as text: checked, brought into one form, and compared. No number is ever made of them. */
+/** Exact decimals as text: checked, brought into one form, and compared. They never become numbers. */
 
 const DIGITS_MAX = 40
 
 /**
- * The canonical text of a FIX price or quantity: no sign, no superfluous zero. Undefined where it is negative, malformed
- * or has more decimals than `decimals`: nothing is rounded.
+ * The canonical text for a FIX price or quantity: no sign, no superfluous zero. Undefined where it is negative,
+ * malformed or has more decimals than `decimals`, because nothing is rounded.
  * @param {string | undefined} text
  * @param {number} decimals
  * @returns {string | undefined}
@@ -31,6 +31,6 @@ export function compareDecimals(left, right) {
   const [rightWhole = '', rightFraction = ''] = right.split('.')
   if (leftWhole.length !== rightWhole.length) return leftWhole.length - rightWhole.length
   if (leftWhole !== rightWhole) return leftWhole < rightWhole ? -1 : 1
-  // Without superfluous zeros, the order of the texts is that of the fractions.
+  // Without superfluous zeros, fractions sort as texts.
   return leftFraction === rightFraction ? 0 : leftFraction < rightFraction ? -1 : 1
 }

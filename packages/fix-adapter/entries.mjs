@@ -1,8 +1,8 @@
 /**
- * Applies the entries of market data messages (35=W and 35=X) to a book, in one of three ways: `price` (a level is
- * its price), `position` (a level is its place from the best, MDPriceLevel or MDEntryPositionNo) and `order` (an entry has
- * an identifier, MDEntryID or OrderID). It throws a `FeedFault` where an entry contradicts the book: after that the
- * book must not be used before the next full refresh.
+ * Applies the entries from market data messages (35=W and 35=X) to a book, in one of three ways: `price` (a level is
+ * its price), `position` (a level is its place from the best, MDPriceLevel or MDEntryPositionNo) and `order` (an entry
+ * has an identifier, MDEntryID or OrderID). It throws a `FeedFault` where an entry contradicts the book. The book must
+ * then not be used before the next full refresh.
  */
 import { ENTRIES_MAX } from './book.mjs'
 import { canonicalDecimal } from './decimal.mjs'
@@ -10,16 +10,16 @@ import { canonicalDecimal } from './decimal.mjs'
 /** @import { Book, Entry, Side } from './book.mjs' */
 
 /**
- * @typedef {Map<number, string>} Fields Of one entry.
+ * @typedef {Map<number, string>} Fields One entry's fields.
  * @typedef {'price' | 'position' | 'order'} KeyedBy
  * @typedef {object} EntrySettings
  * @property {number} priceDecimals
  * @property {number} amountDecimals
  * @property {KeyedBy} keyedBy
- * @property {number} depth Levels per side that the engine was asked for; 0 is all.
+ * @property {number} depth Levels per side requested from the engine, or 0 for all.
  */
 
-/** A message of the engine that cannot be applied. */
+/** An engine message that cannot be applied. */
 export class FeedFault extends Error {}
 
 const NEW = '0'
@@ -29,7 +29,7 @@ const DELETE_THRU = '3'
 const DELETE_FROM = '4'
 const OVERLAY = '5'
 
-/** MDEntryType: the sides of the book, and the empty book. */
+/** MDEntryType: the book's sides, and the empty book. */
 const SIDES = new Map(
   /** @type {[string, Side][]} */ ([
     ['0', 'buy'],
@@ -41,7 +41,7 @@ const EMPTY_BOOK = 'J'
 export class Entries {
   #settings
   #book
-  /** For books by position: from the best price on. @type {Record<Side, { price: string, amount: string }[]>} */
+  /** For books by position: from the best price outwards. @type {Record<Side, { price: string, amount: string }[]>} */
   #positions = { buy: [], sell: [] }
 
   /** @param {EntrySettings} settings @param {Book} book */
@@ -50,7 +50,7 @@ export class Entries {
     this.#book = book
   }
 
-  /** Replaces the book by the entries of a full refresh. @param {readonly Fields[]} entries */
+  /** Replaces the book with a full refresh's entries. @param {readonly Fields[]} entries */
   replace(entries) {
     this.#book.clear()
     this.#positions = { buy: [], sell: [] }
@@ -66,7 +66,7 @@ export class Entries {
     this.#checkSize()
   }
 
-  /** Applies the entries of an incremental refresh, in order. @param {readonly Fields[]} entries */
+  /** Applies an incremental refresh's entries, in order. @param {readonly Fields[]} entries */
   change(entries) {
     const { keyedBy } = this.#settings
     for (const fields of entries) {
@@ -86,7 +86,7 @@ export class Entries {
   #changeLevel(fields, side) {
     const action = fields.get(279)
     const key = `${side} ${this.#price(fields)}`
-    // A level that the engine removes twice, or from beyond the depth that it publishes, is gone in either case.
+    // The engine may delete a level twice, or one beyond its published depth. It is gone in either case.
     if (action === DELETE || (isSet(action) && this.#amount(fields) === '0')) this.#book.delete(key)
     else if (isSet(action)) this.#book.set(key, { side, ...this.#level(fields) })
     else throw new FeedFault(`MDUpdateAction ${action} in a book by price`)
@@ -139,7 +139,7 @@ export class Entries {
     else if (action === DELETE_THRU) levels.splice(0, index + 1)
     else if (action === DELETE_FROM) levels.splice(index)
     else throw new FeedFault(`MDUpdateAction ${action}`)
-    // With the depth that was requested, the engine does not delete the level that a new one pushes out of it.
+    // At the requested depth, the engine does not delete the level pushed out by a new one.
     if (depth > 0 && levels.length > depth) levels.length = depth
   }
 
@@ -157,7 +157,7 @@ export class Entries {
     for (const [key, entry] of wanted) if (this.#book.get(key)?.amount !== entry.amount) this.#book.set(key, entry)
   }
 
-  /** A change or delete by identifier may leave out what cannot change. @param {Fields} fields */
+  /** A change or delete by identifier may omit unchanging fields. @param {Fields} fields */
   #typeOfOrder(fields) {
     if (this.#settings.keyedBy !== 'order') return undefined
     const side = this.#book.get(fields.get(280) ?? fields.get(278) ?? fields.get(37) ?? '')?.side

@@ -1,5 +1,8 @@
 /**
- * Publishes the market data of a FIX engine to Tidegate: node packages/fix-adapter/main.mjs CONFIGURATION.json
+ * Publishes a FIX engine's market data to Tidegate:
+ *
+ *     node packages/fix-adapter/main.mjs CONFIGURATION.json
+ *
  * It runs until SIGTERM or SIGINT, logs JSON lines to standard error, and ends with status 2 where the configuration is
  * wrong. README.md describes it.
  */

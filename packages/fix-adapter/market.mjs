@@ -1,7 +1,7 @@
 /**
- * One market: its subscription at the engine, its book and state, and what of them is published. A book is published as
- * trusted only while the engine's messages prove it: after a gap, a fault or a disconnection it is lost, and a new
- * subscription brings it again. Trades are published also meanwhile.
+ * One market: its subscription at the engine, its book and trading state, and their publication. A book is published as
+ * trusted only while the engine's messages prove it. After a gap, a fault or a disconnection it is lost, and a new
+ * subscription restores it. Trades are published in the meantime too.
  */
 import { backoffMilliseconds } from '../publisher/runtime.mjs'
 import { Book } from './book.mjs'
@@ -20,14 +20,14 @@ import { stateOf } from './trading-state.mjs'
 /** Without a full refresh for this long, the subscription is repeated. */
 const REFRESH_MILLISECONDS = 10_000
 const RETRY_MILLISECONDS_MAX = 30_000
-/** A book that is crossed in continuous trading for this long is requested again. */
+/** A book crossed in continuous trading for this long is requested again. */
 const CROSSED_MILLISECONDS = 5_000
 const CALM_MILLISECONDS = 60_000
 
 /**
  * @typedef {object} MarketSettings
- * @property {string} market Symbol at Tidegate.
- * @property {string} symbol Symbol at the engine (55).
+ * @property {string} market The symbol at Tidegate.
+ * @property {string} symbol The engine's symbol (55).
  * @property {'incremental' | 'full'} refresh
  * @property {boolean} securityStatus Whether the trading state is requested, and waited for.
  * @property {{ tradingStatus: States, sessionPhase: States }} states
@@ -38,7 +38,8 @@ const CALM_MILLISECONDS = 60_000
  * @property {Clock} clock
  * @property {Log} log
  *
- * @typedef {{ time: string, prefix: string, requestId: string | undefined }} About The message that entries came in.
+ * @typedef {{ time: string, prefix: string, requestId: string | undefined }} About The message that carried the
+ * entries.
  */
 
 export class Market {
@@ -79,7 +80,7 @@ export class Market {
     this.subscribe()
   }
 
-  /** The book is not trusted any more. @param {string} reason */
+  /** The book is no longer trusted. @param {string} reason */
   lose(reason) {
     this.#timer?.cancel()
     this.#phase = 'waiting'
@@ -93,7 +94,7 @@ export class Market {
     this.#means.publisher.missed(this.#settings.market, reason)
   }
 
-  /** Requests a full refresh and what follows it; the subscription before it is cancelled. */
+  /** Requests a full refresh and the updates after it, and cancels the previous subscription. */
   subscribe() {
     const { securityStatus, market, symbol } = this.#settings
     if (this.#requestId !== '') this.#requestData(this.#requestId, '2')
@@ -111,12 +112,14 @@ export class Market {
     this.#timer = this.#means.clock.schedule(REFRESH_MILLISECONDS, () => this.fault('the engine sends no book'))
   }
 
-  /** The engine refuses the request of this identifier. @param {string | undefined} requestId @param {string} reason */
+  /**
+   * The engine refuses the request with this identifier. @param {string | undefined} requestId @param {string} reason
+   */
   refused(requestId, reason) {
     if (requestId === this.#requestId) this.fault(`the engine refuses the request: ${reason}`)
   }
 
-  /** Whether the request of this identifier is the present one. @param {string | undefined} requestId */
+  /** Whether this identifier is the current request's. @param {string | undefined} requestId */
   isRequest(requestId) {
     return requestId !== undefined && requestId === this.#requestId
   }
@@ -126,7 +129,7 @@ export class Market {
     if (about.requestId !== undefined && about.requestId !== this.#requestId) return
     this.#time = about.time
     const trades = this.#trades.read(entries, about)
-    // The trades of the first refresh, and of all refreshes beside incremental ones, are past ones, or repeated ones.
+    // Trades in the first refresh, and in all refreshes beside incremental ones, are old or repeated.
     const isNews = this.#settings.refresh === 'full' && this.#isLoaded
     this.#apply(() => this.#entries.replace(entries), isNews ? trades : { executions: [], missed: undefined }, true)
   }
@@ -168,7 +171,9 @@ export class Market {
     return { ...members, bids: levelsOf(levels, 'buy'), asks: levelsOf(levels, 'sell') }
   }
 
-  /** @param {() => void} apply @param {Trades} trades @param {boolean} isLoaded Whether the book is complete after it. */
+  /**
+   * @param {() => void} apply @param {Trades} trades @param {boolean} isLoaded Whether the book is complete afterwards.
+   */
   #apply(apply, trades, isLoaded) {
     let fault = ''
     try {
@@ -177,7 +182,7 @@ export class Market {
     } catch (error) {
       if (!(error instanceof FeedFault)) throw error
       fault = error.message
-      // Before the trades: they are published without the book.
+      // Before the trades, which are then published without the book.
       this.lose(fault)
     }
     this.#publish(trades.executions)
@@ -185,7 +190,7 @@ export class Market {
     if (fault !== '') this.fault(fault)
   }
 
-  /** Publishes what has changed, together with these trades. @param {readonly Execution[]} executions */
+  /** Publishes the changes, together with these trades. @param {readonly Execution[]} executions */
   #publish(executions) {
     const { publisher } = this.#means
     const { market } = this.#settings
@@ -207,7 +212,10 @@ export class Market {
     publisher.snapshot(market)
   }
 
-  /** The engine may still be sending what uncrosses the book: it is requested again only if that does not come. */
+  /**
+   * The engine may still be sending the entries that uncross the book. It is requested again only if they do not
+   * arrive.
+   */
   #onCrossed() {
     this.#timer?.cancel()
     this.#phase = 'crossed'

@@ -1,7 +1,7 @@
 /**
- * FIX messages in tag=value encoding: a decoder that finds messages in a stream of bytes, an encoder, and the texts of
- * fields. A message whose length or checksum is wrong is reported as garbled and skipped, as the specification requires;
- * its sequence number then shows as a gap. Values stay text: no price or amount becomes a number.
+ * FIX messages in tag=value encoding: a decoder that finds messages in a byte stream, an encoder, and the texts of
+ * fields. A message with a wrong length or checksum is reported as garbled and skipped, as the specification requires.
+ * Its sequence number then shows as a gap. Values stay text: no price or amount becomes a number.
  */
 
 const SOH = 1
@@ -48,13 +48,13 @@ export class Message {
     this.type = this.get(35) ?? ''
   }
 
-  /** The first field of this tag. @param {number} tag @returns {string | undefined} */
+  /** The first field with this tag. @param {number} tag @returns {string | undefined} */
   get(tag) {
     return this.fields.find(([candidate]) => candidate === tag)?.[1]
   }
 
   /**
-   * A field that is a number of messages or seconds; undefined where it is absent or not such a number.
+   * A field that counts messages or seconds. Undefined where it is absent or not such a number.
    * @param {number} tag
    * @returns {number | undefined}
    */
@@ -64,8 +64,8 @@ export class Message {
   }
 
   /**
-   * The entries of a repeating group; undefined if their number is not the announced one. The first field after the count
-   * begins each entry. Of fields that an entry has twice, in groups inside it, the first is kept.
+   * A repeating group's entries, or undefined if their number differs from the announced one. The first field after the
+   * count begins each entry. Where an entry has a field twice, in groups inside it, the first one is kept.
    * @param {number} countTag
    * @returns {Map<number, string>[] | undefined}
    */
@@ -99,16 +99,16 @@ export class Decoder {
   /** @type {Buffer[]} */
   #chunks = []
   #bytes = 0
-  /** Bytes below which looking again is of no use. */
+  /** With fewer bytes than this, no message can be complete. */
   #neededBytes = 1
 
-  /** @param {DecoderListener} listener @param {number} bytesMax Of one message. */
+  /** @param {DecoderListener} listener @param {number} bytesMax Per message. */
   constructor(listener, bytesMax) {
     this.#listener = listener
     this.#bytesMax = bytesMax
   }
 
-  /** Decodes the messages that this chunk completes. @param {Buffer} chunk */
+  /** Decodes the messages completed by this chunk. @param {Buffer} chunk */
   push(chunk) {
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
@@ -124,7 +124,9 @@ export class Decoder {
     this.#bytes = rest.length
   }
 
-  /** Takes one message, or bytes that are none. Returns their number; 0 where more bytes are needed. @param {Buffer} bytes */
+  /**
+   * Takes one message, or bytes to skip. Returns their number, or 0 where more bytes are needed. @param {Buffer} bytes
+   */
   #next(bytes) {
     if (bytes.length < START.length) return 0
     if (bytes.indexOf(START) !== 0) return this.#skip(bytes, 'bytes that begin no message')
@@ -150,7 +152,7 @@ export class Decoder {
     return end
   }
 
-  /** Skips to the next possible beginning of a message. @param {Buffer} bytes @param {string} reason */
+  /** Skips to the next possible start of a message. @param {Buffer} bytes @param {string} reason */
   #skip(bytes, reason) {
     this.#listener.onGarbled(reason)
     const next = bytes.indexOf(START, 1)
@@ -159,7 +161,7 @@ export class Decoder {
 }
 
 /**
- * The bytes of a message: BodyLength and CheckSum are added.
+ * A message's bytes, with BodyLength and CheckSum added.
  * @param {string} beginString
  * @param {Fields} fields From MsgType on.
  * @returns {Buffer}
@@ -173,7 +175,7 @@ export function encodeMessage(beginString, fields) {
 }
 
 /**
- * A time as FIX writes it: UTCTimestamp with milliseconds.
+ * A time in FIX's format: UTCTimestamp with milliseconds.
  * @param {number} milliseconds Since 1970.
  */
 export function timestampText(milliseconds) {
@@ -181,7 +183,7 @@ export function timestampText(milliseconds) {
 }
 
 /**
- * RFC 3339 of a UTCTimestamp, or of UTCDateOnly and UTCTimeOnly joined by `-`: up to nine fraction digits are kept.
+ * RFC 3339 from a UTCTimestamp, or from UTCDateOnly and UTCTimeOnly joined by `-`. Up to nine fraction digits are kept.
  * Undefined where the text has another form.
  * @param {string | undefined} text
  * @returns {string | undefined}
@@ -190,13 +192,13 @@ export function rfc3339Of(text) {
   const parts = /^(\d{4})(\d\d)(\d\d)-(\d\d:\d\d):(\d\d)(?:\.(\d{1,12}))?$/.exec(text ?? '')
   if (parts === null) return undefined
   const [, year, month, day, minutes, seconds, fraction = ''] = parts
-  // A leap second is the end of the second before it.
+  // A leap second becomes the end of the second before it.
   const [whole, digits] = seconds === '60' ? ['59', '999999999'] : [seconds, fraction.slice(0, 9)]
   const result = `${year}-${month}-${day}T${minutes}:${whole}${digits === '' ? '' : `.${digits}`}Z`
   return Number.isNaN(Date.parse(result)) ? undefined : result
 }
 
-/** The sum of the bytes before `end`, modulo 256. @param {Buffer} bytes @param {number} end */
+/** The sum over the bytes before `end`, modulo 256. @param {Buffer} bytes @param {number} end */
 function checksum(bytes, end) {
   let sum = 0
   for (let at = 0; at < end; at++) sum += /** @type {number} */ (bytes[at])

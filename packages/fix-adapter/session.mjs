@@ -1,8 +1,8 @@
 /**
- * The session layer of FIX for an initiator (FIX 4.4 and FIXT.1.1), for one TCP connection: logon, heartbeats, test
- * requests, sequence numbers, resend requests, gap fill, sequence reset, logout. It has no socket: bytes leave by `send`,
- * and time is the given clock. It passes each application message once and in order, and reports every number that
- * was not received. The password is in nothing but the logon.
+ * The FIX session layer for an initiator (FIX 4.4 and FIXT.1.1), on one TCP connection: logon, heartbeats, test
+ * requests, sequence numbers, resend requests, gap fill, sequence reset, logout. It has no socket: bytes leave through
+ * `send`, and the clock is passed in. It passes on each application message once and in order, and reports every
+ * missing number. Only the logon contains the password.
  */
 import { printable } from '../publisher/runtime.mjs'
 import { encodeMessage, timestampText } from './message.mjs'
@@ -13,11 +13,11 @@ import { encodeMessage, timestampText } from './message.mjs'
 const TICK_MILLISECONDS = 1_000
 const LOGON_MILLISECONDS = 10_000
 const LOGOUT_MILLISECONDS = 2_000
-/** For all messages of one resend. */
+/** For all messages in one resend. */
 const RESEND_MILLISECONDS = 30_000
-/** Of the engine, in one session: a limit on requests that never end. */
+/** From the engine, in one session: a limit on endless requests. */
 const RESEND_REQUESTS_MAX = 100
-/** Of the engine, in one session: two sides that answer each other's resets would never end. */
+/** From the engine, in one session: two sides that answer each other's resets would never end. */
 const RESETS_MAX = 10
 
 /**
@@ -28,20 +28,21 @@ const RESETS_MAX = 10
  * @property {string | undefined} username
  * @property {string | undefined} password
  * @property {number} heartbeatSeconds
- * @property {boolean} resetSequenceNumbers Whether the logon resets the numbers of both sides (141=Y).
+ * @property {boolean} resetSequenceNumbers Whether the logon resets both sides' numbers (141=Y).
  *
- * @typedef {object} Numbers The numbers of both directions, which continue on the next connection without a reset.
- * @property {number} next Of the next message that is sent.
- * @property {number} expected Of the next message that is received.
+ * @typedef {object} Numbers Both directions' numbers, which continue on the next connection unless they are reset.
+ * @property {number} next The number of the next message we send.
+ * @property {number} expected The number of the next message we receive.
  *
  * @typedef {object} SessionListener
- * @property {() => void} onLoggedOn Also after a reset of the numbers within the session: all state is to be requested.
- * @property {(message: Message) => void} onMessage An application message; each one once, in order.
- * @property {(reason: string) => void} onGap Messages are missing, and were requested again.
- * @property {(count: number) => void} onSkipped Numbers that the engine does not send again. Follows `onGap`.
+ * @property {() => void} onLoggedOn Also after a number reset within the session: request all state again.
+ * @property {(message: Message) => void} onMessage An application message. Each is passed on once, in order.
+ * @property {(reason: string) => void} onGap Messages are missing. They were requested again, unless the engine skipped
+ * their numbers.
+ * @property {(count: number) => void} onSkipped How many numbers the engine does not send again. Follows `onGap`.
  * @property {() => void} onRecovered Every message since `onGap` was received or skipped.
- * @property {() => void} onRequestsSkipped Requests of ours that the engine has not received are not sent again.
- * @property {(reason: string) => void} onEnd The connection is to be closed.
+ * @property {() => void} onRequestsSkipped Some of our requests did not reach the engine, and are not sent again.
+ * @property {(reason: string) => void} onEnd The connection must be closed.
  */
 
 export class Session {
@@ -58,11 +59,11 @@ export class Session {
   #sentMilliseconds = 0
   #receivedMilliseconds = 0
   #isTested = false
-  /** While messages are being resent: the highest number seen. */
+  /** During a resend: the highest number seen. */
   #recoverUpTo = 0
   #resendRequests = 0
   #resets = 0
-  /** Of our last application message. */
+  /** The number of our last application message. */
   #lastRequest = 0
   /** @type {Timer | undefined} */
   #tickTimer
@@ -100,14 +101,14 @@ export class Session {
     this.#write(type, fields)
   }
 
-  /** While the socket is not read, silence of the engine means nothing. @param {boolean} isPaused */
+  /** While the socket is not read, the engine's silence means nothing. @param {boolean} isPaused */
   pause(isPaused) {
     this.#isPaused = isPaused
     this.#receivedMilliseconds = this.#clock.now()
     this.#isTested = false
   }
 
-  /** Sends a logout; the session ends with the engine's answer, or without it after 2 seconds. */
+  /** Sends a logout. The session ends with the engine's answer, or without it after 2 seconds. */
   logout() {
     if (this.#isEnded) return
     if (!this.#isLoggedOn) return this.#end('stopped')
@@ -123,7 +124,7 @@ export class Session {
     this.#limitTimer?.cancel()
   }
 
-  /** Processes one message of the engine. @param {Message} message */
+  /** Processes one message from the engine. @param {Message} message */
   receive(message) {
     if (this.#isEnded) return
     this.#receivedMilliseconds = this.#clock.now()
@@ -143,7 +144,7 @@ export class Session {
       if (message.get(43) === 'Y') return
       return this.#refuse(`MsgSeqNum too low, expecting ${this.#numbers.expected} but received ${seq}`)
     }
-    // These are answered although messages before them are missing: the engine may wait for the answer.
+    // These are answered even when earlier messages are missing, because the engine may wait for the answer.
     if (seq > this.#numbers.expected) {
       if (message.type === '2') this.#onResendRequest(message)
       if (message.type === '5') return this.#onLogout(message)
@@ -180,7 +181,7 @@ export class Session {
     const isReset = message.get(141) === 'Y'
     const isRepeated = this.#isLoggedOn
     if (isRepeated && !isReset) {
-      // A second logon without a reset is only a message with a number.
+      // A second logon without a reset only uses up a number.
       if (seq > this.#numbers.expected) this.#onGap(seq)
       else if (seq === this.#numbers.expected) this.#numbers.expected++
       return
@@ -205,7 +206,7 @@ export class Session {
     if (isGap) this.#onGap(seq)
   }
 
-  /** SequenceReset in reset mode: MsgSeqNum is not looked at. @param {Message} message @param {number} seq */
+  /** SequenceReset in reset mode, which ignores MsgSeqNum. @param {Message} message @param {number} seq */
   #onReset(message, seq) {
     const number = message.count(36) ?? 0
     const skipped = number - this.#numbers.expected
@@ -219,7 +220,7 @@ export class Session {
       return this.#write('3', reject)
     }
     this.#numbers.expected = number
-    // The numbers before it are given up, also those that were requested again.
+    // Earlier numbers are given up, including those requested again.
     if (skipped > 0) this.#skip(skipped)
     else this.#onProgress()
   }
@@ -247,7 +248,7 @@ export class Session {
   #onGap(seq) {
     const isFirst = this.#recoverUpTo === 0
     this.#recoverUpTo = Math.max(this.#recoverUpTo, seq)
-    // Messages after the gap are sent again as well, in order: they are dropped until then.
+    // Messages after the gap are sent again too, in order. They are dropped until then.
     if (!isFirst) return
     const { expected } = this.#numbers
     this.#write('2', [
@@ -266,7 +267,7 @@ export class Session {
   }
 
   /**
-   * Nothing is sent again: administrative messages never are, and old requests for market data are of no use.
+   * Nothing is sent again: administrative messages never are, and old market data requests are useless.
    * @param {Message} message
    */
   #onResendRequest(message) {
@@ -361,7 +362,7 @@ export class Session {
   }
 }
 
-/** What a logout or reject gives as its reason. @param {Message} message */
+/** The reason stated in a logout or reject. @param {Message} message */
 function textOf(message) {
   return printable(message.get(58) ?? '')
 }

@@ -1,6 +1,6 @@
 /**
- * Trades of market data messages as executions: each one once, with an identifier that is unique within the market. It
- * remembers the identifiers of past trades up to a limit, also across sessions, because engines repeat trades.
+ * The trades in market data messages as executions: each one once, with an identifier that is unique within the market.
+ * It remembers past trades' identifiers up to a limit, even across sessions, because engines repeat trades.
  */
 import { canonicalDecimal } from './decimal.mjs'
 import { rfc3339Of } from './message.mjs'
@@ -8,14 +8,14 @@ import { rfc3339Of } from './message.mjs'
 /** @import { Execution } from '../publisher/publisher.mjs' */
 /** @import { Fields } from './entries.mjs' */
 
-/** Of one market. A trade that is repeated after more than this number of others is published twice. */
+/** Per market. A trade repeated after more than this many others is published twice. */
 const REMEMBERED_MAX = 20_000
 const TRADE = '2'
 
 /**
  * @typedef {{ priceDecimals: number, amountDecimals: number, tradeSideTag: number }} TradeSettings
  * @typedef {object} Trades
- * @property {Execution[]} executions In their order, without those that were seen before.
+ * @property {Execution[]} executions In order, without those seen before.
  * @property {string | undefined} missed Why a trade could not be published.
  */
 
@@ -30,9 +30,9 @@ export class TradeReader {
   }
 
   /**
-   * Reads the trades among the entries of one message.
+   * Reads the trades among one message's entries.
    * @param {readonly Fields[]} entries
-   * @param {{ time: string, prefix: string }} message Its time, and a text that no other message has.
+   * @param {{ time: string, prefix: string }} message Its time, and a prefix unique to it.
    * @returns {Trades}
    */
   read(entries, { time, prefix }) {

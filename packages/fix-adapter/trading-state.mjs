@@ -1,11 +1,11 @@
 /**
- * The state of an instrument from SecurityTradingStatus (326) and TradingSessionSubID (625) of a SecurityStatus message.
- * Values that say nothing of whether trading is possible leave the state as it is. A venue's own values, and its own
- * meaning of standard ones, come from the configuration.
+ * An instrument's state from SecurityTradingStatus (326) and TradingSessionSubID (625) in a SecurityStatus message.
+ * Values unrelated to whether trading is possible leave the state as it is. A venue's own values, and its own meaning
+ * for standard ones, come from the configuration.
  */
 
 /** @typedef {'OPEN' | 'HALTED' | 'AUCTION' | 'CLOSED'} State */
-/** @typedef {Readonly<Record<string, State>>} States By the value of a field. */
+/** @typedef {Readonly<Record<string, State>>} States By a field's value. */
 
 /** @type {States} */
 const BY_TRADING_STATUS = {
@@ -42,8 +42,8 @@ const BY_SESSION_PHASE = {
 }
 
 /**
- * The state that both fields give: a halt or a close by 326 is stronger than the phase, and the phase is more precise
- * than an open 326. Undefined where neither says anything.
+ * The state from both fields: a halt or a close in 326 is stronger than the phase, and the phase is more precise than
+ * an open 326. Undefined where neither determines a state.
  * @param {string | undefined} tradingStatus
  * @param {string | undefined} sessionPhase
  * @param {{ tradingStatus: States, sessionPhase: States }} own
