@@ -145,14 +145,14 @@ describe('ARCHITECTURE.md', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
     const rows = [
-      ...readFileSync(file, 'utf8').matchAll(/^\| `([a-z/]+?)(?:\/|\.ts)` \| ([a-z/, –]+) \| ([a-z, ;-]+) \|/gm),
+      ...readFileSync(file, 'utf8').matchAll(/^\| `([a-z/]+?)(?:\/|\.ts)` \| ([a-z/, –]+) \| ([a-z, →-]+) \|/gm),
     ]
     const listOf = (text = '') => (text === '–' ? [] : text.split(', '))
     expect(
       rows.map(([, name, imports, ranks]) => ({
         name,
         imports: listOf(imports),
-        ranks: ranks?.split('; ').map(listOf),
+        ranks: ranks?.split(' → ').map(listOf),
       })),
     ).toEqual(AREAS.toReversed())
   })
