@@ -1,7 +1,7 @@
 /**
- * The OpenAPI documents of both listeners and the AsyncAPI document as served with the default settings, and the schema of
- * publishers, generated from the routes and the tables without a store. `npm run docs` writes them; a test verifies that the
- * committed ones are current.
+ * The OpenAPI documents of both listeners, the AsyncAPI document with the default settings, and the publishers' schema.
+ * They are generated from the routes and the tables without a store. `npm run docs` writes them, and a test verifies
+ * that the committed ones are current.
  */
 import type { FastifyInstance } from 'fastify'
 import { Directory } from '../src/access/clients/directory.ts'
@@ -31,11 +31,11 @@ import { registerOperatorApi } from '../src/service/listeners/operator-listener.
 import { operatorModules, publicModules } from '../src/service/modules.ts'
 
 const config = defaultConfig()
-/** The address of a service with the default settings. */
+/** A service's address with the default settings. */
 const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
 const DEFAULT_OPERATOR_URL = `http://${config['operator.host']}:${config['operator.port']}`
 
-/** Path from the root, and text, of each document. */
+/** Each document's path from the root, and its text. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true, true) }
   const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
@@ -96,14 +96,14 @@ async function readyPaths<Operation = DescribedOperation>(app: FastifyInstance):
   return paths
 }
 
-/** The modules of the public listener, for their declarations only: they cannot answer requests. */
+/** The public listener's modules, for their declarations only: they cannot answer requests. */
 export function modulesWithoutStore(): readonly ModuleRoutes[] {
   return publicModules({
     db: absent(),
     directory: new Directory(),
     verifier: absent(),
     clock: createSystemClock(),
-    // Including the operation that is served for testing only, which is described too.
+    // Including the operation served only for testing, which is documented too.
     current: { config: { ...config, 'rest.sandbox': true } },
     quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
@@ -113,7 +113,7 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
   })
 }
 
-/** The modules of the operator listener, for their declarations only: they cannot answer requests. */
+/** The operator listener's modules, for their declarations only: they cannot answer requests. */
 function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
   return operatorModules({
     db: absent(),
@@ -137,7 +137,7 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
   })
 }
 
-/** A dependency of which the declaration of a route uses these members at most, and passes the rest on. */
+/** A dependency of a route's declaration, which uses at most these members and passes the rest on. */
 function absent<Part extends object>(used: object = {}): Part {
   return new Proxy(used as Part, {
     get(target, name) {

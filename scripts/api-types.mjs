@@ -1,22 +1,23 @@
 /**
- * The types of the two HTTP APIs, for the client and for the console: generated from the committed OpenAPI documents, and not
- * committed themselves. Each file names the document that it was made from, so that it is made again when that changes.
+ * The types of the two HTTP APIs, for the client and for the console. They are generated from the committed OpenAPI
+ * documents, and are not committed themselves. Each file names its document with a hash, and is generated again when
+ * the document changes.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './files.mjs'
 
-/** What is generated, and from which document of docs/reference. */
+/** The generated files, each with its document in docs/reference. */
 const TYPES = {
   'packages/client/src/rest/openapi.ts': ['openapi.json', 'The REST API'],
   'packages/console/src/base/openapi.ts': ['operator-openapi.json', 'The operator API'],
 }
 
-/** The client alone is built; the console's types are needed where types are checked. */
+/** Only the client is built. The console's types are needed where types are checked. */
 export const CLIENT_TYPES = 'packages/client/src/rest/openapi.ts'
 
-/** Makes these files, or all, where they are missing or older than their document. */
+/** Generates these files, or all, where they are missing or older than their document. */
 export async function ensureApiTypes(targets = Object.keys(TYPES)) {
   for (const target of targets) {
     const [document, name] = TYPES[target]

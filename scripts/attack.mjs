@@ -37,7 +37,7 @@ for (const [index, attack] of wanted.entries()) {
 console.log(values.json ? JSON.stringify({ rounds, results }, null, 2) : resultTable(results))
 process.exit(results.every(({ failures }) => failures.length === 0) ? 0 : 1)
 
-/** One line that is rewritten, only on a terminal. */
+/** One rewritten line, only on a terminal. */
 function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
 }

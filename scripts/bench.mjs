@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- NAME…] [--quick] [--json FILE]`: runs bench/NAME.ts (all of them without a name), prints one
- * table, and with `--json` writes the runs together with the machine and the commit they belong to.
+ * table, and with `--json` writes the runs together with their machine and commit.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ if (values.json !== undefined) {
 }
 process.exit(0)
 
-/** Every file of bench/ that exports `run`; the others are parts of benchmarks. */
+/** Every file in bench/ that exports `run`. The others are parts of benchmarks. */
 async function benchmarks() {
   const found = new Map()
   for (const file of readdirSync(join(ROOT, 'bench')).sort()) {

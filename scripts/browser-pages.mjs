@@ -1,7 +1,7 @@
 /**
- * Bundles the code that runs in browsers: packages/console into the static files of dist/console, and the demo's page into one
- * script. The console's scripts, styles and icon have names with a hash of their content, so browsers may keep them;
- * `index.html` names them. Charts are separate files, loaded when they are shown.
+ * Bundles the browser code: packages/console into the static files in dist/console, and the demo's page into one
+ * script. The names of the console's scripts, styles and icon contain a hash of their content, so browsers may cache
+ * them. `index.html` names them. Charts are separate files, loaded when they are shown.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -9,7 +9,7 @@ import { join, relative } from 'node:path'
 /** Browsers of the last three years. */
 const BROWSERS = ['chrome120', 'firefox121', 'safari17.2']
 
-/** What both bundles have in common. */
+/** The options shared by both bundles. */
 const optionsIn = (root) => ({
   absWorkingDir: root,
   bundle: true,
@@ -30,7 +30,7 @@ const optionsIn = (root) => ({
   logLevel: 'warning',
 })
 
-/** @returns the files that were written, as absolute paths */
+/** @returns the written files, as absolute paths */
 export async function buildBrowserPages(esbuild, root) {
   const demo = await esbuild.build({
     ...optionsIn(root),

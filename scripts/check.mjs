@@ -1,4 +1,4 @@
-/** `npm run check`: runs the linter and the type checker on everything; `-- --write` applies the linter's fixes. */
+/** `npm run check`: runs the linter and the type checker on everything. `-- --write` applies the linter's fixes. */
 import { ensureApiTypes } from './api-types.mjs'
 import { BIOME, ensureInstalled, runNode, TYPESCRIPT } from './setup.mjs'
 
@@ -7,7 +7,7 @@ await ensureApiTypes()
 const codes = [
   runNode(BIOME, ['check', ...process.argv.slice(2)]),
   runNode(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json']),
-  // With the names that all runtimes share, and without those of Node.js.
+  // With the names shared by all runtimes, and without those of Node.js.
   runNode(TYPESCRIPT, ['--noEmit', '-p', 'packages/client/tsconfig.json']),
   // The adapters are JavaScript with types in comments, because they run without a compiler.
   runNode(TYPESCRIPT, ['--noEmit', '-p', 'packages/fix-adapter/tsconfig.json']),

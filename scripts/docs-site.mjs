@@ -1,7 +1,6 @@
 /**
- * `npm run docs:site`: builds the documentation site into build/docs-site. What builds it is a package of its own, whose
- * manifest is in docs/.vitepress; it is installed here, into build/docs-site-tools, and not with everything else: 120
- * packages that nothing else needs.
+ * `npm run docs:site`: builds the documentation site into build/docs-site. Its tool has its own package, whose manifest
+ * is in docs/.vitepress. It is installed here, into build/docs-site-tools, because nothing else needs its 120 packages.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
@@ -16,7 +15,7 @@ if (!existsSync(VITEPRESS)) {
   for (const file of ['package.json', 'package-lock.json']) {
     copyFileSync(join(ROOT, 'docs/.vitepress', file), join(TOOLS, file))
   }
-  // Not `npm ci`, which refuses a lock file without the optional packages of other platforms.
+  // Not `npm ci`, which refuses a lock file without the optional packages for other platforms.
   const { status } = spawnSync('npm', ['install', '--ignore-scripts', '--no-save'], { cwd: TOOLS, stdio: 'inherit' })
   if (status !== 0) fail('installation of vitepress failed; the lines above say why')
 }

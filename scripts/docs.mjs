@@ -1,4 +1,4 @@
-/** `npm run docs`: regenerates the pages of docs/reference from the tables and the routes in the code. */
+/** `npm run docs`: regenerates the pages in docs/reference from the code's tables and routes. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ensureInstalled, ROOT } from './setup.mjs'

@@ -1,6 +1,6 @@
 /**
- * The template of new embedded stores (src/platform/store/store-template.ts), created when it is missing or outdated. Several
- * test files may need it at the same moment: one process creates it, the others wait.
+ * The template for new embedded stores (src/platform/store/store-template.ts), created when it is missing or outdated.
+ * Several test files may need it at the same moment: one process creates it, and the others wait.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ const LOCK_FILE = join(OUTPUT_FOLDER, '.store-template-lock')
 const LOCK_POLL_MILLISECONDS = 50
 const MIGRATIONS_FOLDER = join(ROOT, 'src/platform/store/migrations')
 const SCRIPT = 'scripts/store-template.ts'
-/** What determines the template's content, besides PGlite and the migrations. */
+/** The sources of the template's content, besides PGlite and the migrations. */
 const SOURCES = [join(ROOT, SCRIPT), join(ROOT, 'src/platform/store/store-template.ts')]
 
 /** Creates the template if PGlite's version, a migration, the script or the format changed since the last one. */
@@ -23,7 +23,7 @@ export function ensureStoreTemplate() {
   const stamp = `${version} ${hashOf([...filesBelow(MIGRATIONS_FOLDER), ...SOURCES])}`
   const isCurrent = () => existsSync(STAMP_FILE) && readFileSync(STAMP_FILE, 'utf8') === stamp
   if (isCurrent()) return
-  // The store would create it for its own user alone.
+  // Otherwise the store would create it for its own user only.
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
   takeLock(LOCK_FILE)
   try {
@@ -39,8 +39,8 @@ export function ensureStoreTemplate() {
 }
 
 /**
- * Waits until no running process holds the lock, a file with its holder's number. Two processes may take it from one that
- * was killed: it saves work that is done twice, and protects nothing.
+ * Waits until no running process holds the lock, a file with its holder's process id. Two processes may take it from a
+ * killed one: the lock only saves duplicate work, and protects nothing.
  *
  * @param {string} path
  */
@@ -65,7 +65,7 @@ function create(path) {
 /** @param {string} path */
 function isHeld(path) {
   try {
-    // Empty while its holder writes it: 0, which exists.
+    // The file is empty while its holder writes it: 0, which exists.
     process.kill(Number(readFileSync(path, 'utf8')), 0)
     return true
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The files of the repository, and a hash of their names and contents that tells whether something was made from them. */
+/** The repository's files, and a hash of their names and contents that shows whether an output is current. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

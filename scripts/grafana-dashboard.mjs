@@ -1,6 +1,7 @@
 /**
- * The Grafana dashboard (10 or newer) as a table: a row for each panel with its title, its unit, and its queries with their
- * legends. `npm run build` writes it to `dist/grafana-dashboard.json`. NODE in a query stands for the chosen nodes.
+ * The Grafana dashboard (10 or newer) as a table: a row for each panel with its title, its unit, and its queries with
+ * their legends. `npm run build` writes it to `dist/grafana-dashboard.json`. NODE in a query stands for the chosen
+ * nodes.
  */
 
 const NODES = 'instance=~"$instance"'

@@ -1,12 +1,12 @@
 /**
- * Before the tests on a machine for tests alone (`CI` is set, and the user is root): installs the server programs of
- * PostgreSQL if they are missing. Elsewhere nothing is installed, and the suites that need a server are skipped by
+ * Runs before the tests on a machine used only for tests (`CI` is set, and the user is root), and installs PostgreSQL's
+ * server programs if they are missing. Elsewhere nothing is installed, and the suites that need a server are skipped by
  * name. Never fails: without a network those suites are skipped too.
  */
 import { spawnSync } from 'node:child_process'
 import { findPostgresPrograms } from '../test/support/postgres-programs.ts'
 
-/** Waits for another installation to end; gives up early without a network, instead of after many minutes. */
+/** Waits for another installation to end. Gives up early without a network, instead of after many minutes. */
 const APT_OPTIONS = ['DPkg::Lock::Timeout=60', 'Acquire::Retries=1', 'Acquire::http::Timeout=20'].flatMap((option) => [
   '-o',
   option,

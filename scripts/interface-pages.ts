@@ -1,6 +1,6 @@
 /**
- * The generated pages of docs/reference that list what can be called: the stream, the REST API, the operator API and the
- * command line. `npm run docs` writes them; a test verifies that the committed ones are current.
+ * The generated pages in docs/reference that list everything callable: the stream, the REST API, the operator API and
+ * the command line. `npm run docs` writes them, and a test verifies that the committed ones are current.
  */
 import type { EventEmitter } from 'node:events'
 import type { Argument, Command, Option } from 'commander'
@@ -31,8 +31,8 @@ interface RestOperation {
 }
 
 /**
- * Path from the root, and text, of every page.
- * @param documents the generated documents of the APIs, by their path from the root
+ * Every page's path from the root, and its text.
+ * @param documents the generated API documents, by their path from the root
  */
 export function interfacePages(documents: readonly (readonly [path: string, text: string])[]): [string, string][] {
   const read = (path: string): unknown => JSON.parse(new Map(documents).get(path) as string)
@@ -131,7 +131,7 @@ ${table(['call', 'what it does', 'role'], rows)}
 `
 }
 
-/** Options that more verbs have are listed once. */
+/** Options shared by this many verbs are listed once. */
 const COMMON_VERBS_MIN = 10
 
 function commandPage(): string {
@@ -161,11 +161,11 @@ interface Verb {
   readonly title: string
   readonly description: string
   readonly example: string | undefined
-  /** One list item for each argument that needs a description and each option. */
+  /** One list item for each argument that needs a description, and for each option. */
   readonly options: readonly string[]
 }
 
-/** Each verb that does something, also below others. */
+/** Every verb with an action, at any depth. */
 function verbsOf(command: Command, path: string): Verb[] {
   return command.commands.flatMap((child) => {
     const childPath = `${path} ${child.name()}`
@@ -188,13 +188,13 @@ function verbOf(command: Command, path: string): Verb {
   }
 }
 
-/** The first example of the help text. */
+/** The help text's first example. */
 function exampleOf(command: Command): string | undefined {
   let help = ''
   const write = (text: string) => {
     help += text
   }
-  // A command is an emitter, which its types do not say: its help text is what it writes for this event.
+  // A command is an emitter, which its types do not show. Its help text is what it writes for this event.
   ;(command as unknown as EventEmitter).emit('afterHelp', { error: false, command, write })
   return /^ *\$ (.*)$/m.exec(help)?.[1]
 }

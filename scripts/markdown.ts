@@ -1,6 +1,6 @@
-/** What all generated pages of docs/reference have in common. */
+/** The parts shared by all generated pages in docs/reference. */
 
-/** First line of a generated page. */
+/** A generated page's first line. */
 export const NOTICE = '<!-- Generated from the code by `npm run docs`. -->'
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,6 +1,7 @@
 /**
- * Progress output while the scripts install, build and test: on a terminal one line that is rewritten each second, elsewhere
- * a line at the beginning and one every ten seconds or more. Uses no package, because it runs before any is installed.
+ * Progress output while the scripts install, build and test. On a terminal it is one line, rewritten each second.
+ * Elsewhere it is a line at the beginning and one every ten seconds or more. Uses no package, because it runs before
+ * any is installed.
  */
 
 const TERMINAL_MILLISECONDS = 1_000
@@ -48,12 +49,12 @@ function systemTimer(milliseconds, call) {
 const FETCHED = /^npm http fetch GET 200 \S+\.tgz(?:[ ?]|$)/
 /** npm's log line for an unreachable registry; npm retries after ten seconds, then after a minute. */
 const FAILED = /^npm http fetch GET (https?:\/\/[^/\s]+)\S* attempt \d+ failed with (\S+)/
-/** Lines at that level that are not shown. */
+/** Lines at that log level that are not shown. */
 const ROUTINE = /^npm (?:http|warn|notice|info|timing)\b/
 
 /**
- * Reads the log of an installation line by line.
- * @param count number of packages in the lockfile
+ * Reads an installation log line by line.
+ * @param count how many packages the lockfile has
  * @param note receives each line that must be shown to the user at once
  */
 export function createInstallReport(count, note) {
@@ -73,7 +74,7 @@ export function createInstallReport(count, note) {
       const waiting = fetched === 0 && seconds >= 10 && unreachable.size === 0 ? ', the registry has sent none yet' : ''
       return `installing ${count} packages with npm ci: ${fetched} fetched, ${seconds} s${waiting}`
     },
-    /** The reason of a failed installation, and the remedy. */
+    /** The reason for a failed installation, and the remedy. */
     failure() {
       const reasons = [...unreachable].map(([registry, code]) => `${registry} cannot be reached (${code})`)
       if (reasons.length === 0) return 'installation failed (npm ci); the lines above say why'

@@ -1,6 +1,6 @@
 /**
- * The generated pages of docs/reference, from the tables that the code itself uses. `npm run docs` writes them; a test
- * verifies that the committed ones are current.
+ * The generated pages in docs/reference, from the tables used by the code itself. `npm run docs` writes them, and a
+ * test verifies that the committed ones are current.
  */
 import { TOKEN_ERRORS } from '../src/access/clients/token-endpoint/token-errors.ts'
 import { FIAT_NETWORKS } from '../src/contract/assets.ts'
@@ -17,7 +17,7 @@ import { SOURCE_FORMS, SOURCES_MAX } from '../src/service/config/sources.ts'
 import { VENUE_NAMES, VENUES } from '../src/streaming/sources/venues/venues.ts'
 import { NOTICE, table } from './markdown.ts'
 
-/** Path from the root, and text, of every page. */
+/** Every page's path from the root, and its text. */
 export function referencePages(): [path: string, text: string][] {
   return [
     ['docs/reference/configuration.md', configurationPage()],

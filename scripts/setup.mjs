@@ -1,5 +1,5 @@
 /**
- * The prerequisites of every script: a supported Node, the locked packages, a current build. Uses no package, because
+ * The prerequisites for every script: a supported Node, the locked packages, a current build. Uses no package, because
  * it runs before any is installed. Each step returns quickly when its work is already done, and then needs no network.
  */
 import { spawn, spawnSync } from 'node:child_process'
@@ -17,24 +17,22 @@ export { ROOT }
 
 const NODE_MINIMUM = [20, 19]
 const SOURCE_FOLDER = join(ROOT, 'src')
-/** What runs in browsers. */
+/** The browser code. */
 const PAGE_FOLDERS = ['console', 'demo-page'].map((name) => join(ROOT, 'packages', name))
 const OUTPUT_FOLDER = join(ROOT, 'dist')
-/** The client for customers' programs: one JavaScript file for each of its sources, and its types. */
+/** The client for customers' programs: one JavaScript file per source, and its types. */
 const CLIENT_SOURCES = join(ROOT, 'packages/client/src')
 const CLIENT_OUTPUT = join(ROOT, 'packages/client/dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
-/**
- * Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source.
- */
+/** The program's threads and processes with their own start file: path in dist without its extension, and source. */
 const THREADS = {
   'program/embedded-worker': 'src/platform/store/embedded-worker.ts',
   'program/gateway-process': 'src/service/parts/streaming/gateway-process.ts',
   'program/past-book-thread': 'src/streaming/recordings/past-book-thread.ts',
   'program/watchdog-thread': 'src/service/process/watchdog-thread.ts',
 }
-/** A package that reads files of its own folder, and an optional dependency of `pg`. */
+/** A package that reads files in its own folder, and an optional dependency of `pg`. */
 const UNBUNDLED = ['@electric-sql/pglite', 'pg-native']
 
 /** Ends the process with one line when the user has to do something first. */
@@ -43,7 +41,7 @@ export function fail(message) {
   process.exit(1)
 }
 
-/** Runs a JavaScript file of an installed package with the same Node; returns its exit code. */
+/** Runs a JavaScript file from an installed package with the same Node, and returns its exit code. */
 export function runNode(file, args = [], options = {}) {
   const result = spawnSync(process.execPath, [file, ...args], { cwd: ROOT, stdio: 'inherit', ...options })
   if (result.error) fail(`cannot run ${file}: ${result.error.message}`)
@@ -61,14 +59,14 @@ export function requireNode() {
   fail(`needs Node ${NODE_MINIMUM.join('.')} or newer, this is ${process.versions.node} (https://nodejs.org)`)
 }
 
-/** Installs exactly the packages of the lockfile, unless they are installed already. */
+/** Installs exactly the lockfile's packages, unless they are installed already. */
 export async function ensureInstalled() {
   requireNode()
   if (installationMatchesLockfile()) return
   let progress
   const report = createInstallReport(packagesOfThisMachine().length, (line) => progress.note(line))
   progress = showProgress((seconds) => report.text(seconds))
-  // The npm that runs this script if there is one; always with development packages, which the build needs.
+  // The npm that runs this script, if there is one. Always with development packages, which the build needs.
   const npm = process.env.npm_execpath
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--no-progress', '--loglevel=http']
   const isScript = npm?.endsWith('.js') && existsSync(npm)
@@ -80,7 +78,7 @@ export async function ensureInstalled() {
   if (code !== 0) fail(report.failure())
 }
 
-/** Runs a program and passes on each line of its output; resolves to its exit. */
+/** Runs a program and passes on each output line. Resolves to its exit. */
 function run(file, args, onLine, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(file, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], ...options })
@@ -104,7 +102,7 @@ function installationMatchesLockfile() {
   })
 }
 
-/** The packages of the lockfile that this machine needs: paths with their entries. */
+/** The lockfile's packages that this machine needs: paths with their entries. */
 function packagesOfThisMachine() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   return Object.entries(packages).filter(
@@ -112,7 +110,9 @@ function packagesOfThisMachine() {
   )
 }
 
-/** Packages for a specific C library are skipped: Node does not report the C library, and npm has already chosen. */
+/**
+ * Packages for a specific C library are skipped, because Node does not report the C library and npm has already chosen.
+ */
 function isForThisMachine(entry) {
   if (entry.libc !== undefined || (entry.os === undefined && entry.cpu === undefined)) return false
   const fits = (list, value) => list === undefined || list.includes(value)
@@ -120,9 +120,9 @@ function isForThisMachine(entry) {
 }
 
 /**
- * Builds packages/client, and bundles src with the packages it uses, and the pages for browsers, into dist, if a source, this
- * script or the lockfile changed since the last successful build. A program that loads ten files instead of 1,800 starts in a
- * third of the time.
+ * Builds packages/client, and bundles src with its packages, and the browser pages, into dist, if a source, a build
+ * script or the lockfile changed since the last successful build. A program that loads ten files instead of 1,800
+ * starts in a third of the time.
  */
 export async function ensureBuilt() {
   await ensureInstalled()
@@ -137,7 +137,7 @@ export async function ensureBuilt() {
   ])
   const isBuilt = [PROGRAM, CLIENT_OUTPUT].every((path) => existsSync(path))
   if (isBuilt && existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp) return
-  // Other users run the program too, whatever the files are that this user creates otherwise.
+  // Other users run the program too, whatever this user's umask is.
   const umask = process.umask(0o022)
   try {
     await build(stamp)
@@ -150,19 +150,19 @@ async function build(stamp) {
   rmSync(BUILD_STAMP, { force: true })
   const progress = showProgress((seconds) => `building, ${seconds} s`)
   mkdirSync(OUTPUT_FOLDER, { recursive: true })
-  // An earlier build may have made it for its user alone.
+  // An earlier build may have created it for its user only.
   chmodSync(OUTPUT_FOLDER, 0o755)
   await bundle()
   buildClient()
   progress.end()
-  // A symbolic link to it in a folder of PATH is the installed program.
+  // The installed program is a symbolic link to this file, in a folder on PATH.
   chmodSync(PROGRAM, 0o755)
   ensureStoreTemplate()
   writeFileSync(join(OUTPUT_FOLDER, 'grafana-dashboard.json'), `${JSON.stringify(dashboard(), null, 2)}\n`)
   writeFileSync(BUILD_STAMP, stamp)
 }
 
-/** Not bundled, so that the bundlers of its users can leave out what they do not need. */
+/** Not bundled, so that its users' bundlers can leave out what they do not need. */
 function buildClient() {
   rmSync(CLIENT_OUTPUT, { recursive: true, force: true })
   const code = runNode(TYPESCRIPT, ['-p', 'packages/client/tsconfig.json', '--noEmit', 'false'])
@@ -170,8 +170,8 @@ function buildClient() {
 }
 
 /**
- * Writes `dist/main.js`, which loads chunks from `dist/program/`: the code of the program and of its packages, and one
- * file for each thread. `import.meta.url` of a chunk is in that folder; the threads, the version and the store template
+ * Writes `dist/main.js`, which loads chunks from `dist/program/`: the code of the program and its packages, and one
+ * file for each thread. A chunk's `import.meta.url` is in that folder. The threads, the version and the store template
  * are located relative to it. Types are checked by `npm run check` and `npm test`.
  */
 async function bundle() {
@@ -204,7 +204,7 @@ async function bundle() {
   removeAllBut(new Set([...Object.keys(metafile.outputs).map((path) => join(ROOT, path)), ...pages]))
 }
 
-/** Deletes files of earlier builds, so that no outdated file is run. */
+/** Deletes files from earlier builds, so that no outdated file is run. */
 function removeAllBut(outputs) {
   for (const entry of readdirSync(OUTPUT_FOLDER, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name)

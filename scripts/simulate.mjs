@@ -1,7 +1,7 @@
 /**
- * `npm run simulate [-- --seed N] [--minutes M] [--json]`: runs the streaming service under a virtual clock and network, from
- * seed N on (a fresh one unless given) for M minutes of processor time (1), and compares every frame with an independent model.
- * A failing run is shrunk and printed as a test; exits with 1.
+ * `npm run simulate [-- --seed N] [--minutes M] [--json]`: runs the streaming service under a virtual clock and
+ * network, from seed N on (by default a fresh one) for M minutes of processor time (by default 1), and compares every
+ * frame with an independent model. A failing run is shrunk and printed as a test, and the exit code is 1.
  */
 import { parseArgs } from 'node:util'
 import { ensureInstalled, fail } from './setup.mjs'

@@ -1,6 +1,6 @@
 /**
  * `npm start`: installs and builds what is missing and runs the demo in the same process, so that signals reach the
- * service itself and its exit code is the exit code of the command.
+ * service itself and its exit code is the command's.
  */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

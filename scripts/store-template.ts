@@ -1,6 +1,6 @@
 /**
- * Creates dist/store-template.bin: a new embedded store with the schema of this version, in one file, atomically. It
- * contains no secret, and every user can read it, because the service may run as another user than the one that built it.
+ * Creates dist/store-template.bin: a new embedded store with this version's schema, in one file, atomically. It
+ * contains no secret, and every user can read it, because the service may run as another user than the build.
  */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, rename, rm, writeFile } from 'node:fs/promises'

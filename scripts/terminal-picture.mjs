@@ -1,10 +1,10 @@
 /**
- * Draws the last frame of a recorded `tidegate watch` as an SVG, for README and the documentation's first page:
+ * Draws the last frame from a recorded `tidegate watch` as an SVG, for README and the documentation's first page:
  *
  *     script -qefc 'stty cols 76 rows 26; node dist/main.js watch BTCUSD --seconds 8' recorded
  *     node scripts/terminal-picture.mjs recorded docs/images/watch.svg
  *
- * A frame is what stands between the two marks of a synchronized update; inside it only colours and weights are set.
+ * A frame is the text between the two marks of a synchronized update. It contains only colours and weights.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 
@@ -14,7 +14,7 @@ const LINE_PIXELS = 19
 const COLUMN_PIXELS = 8.4
 const MARGIN_PIXELS = 16
 const COLUMNS = 76
-/** Readable on a dark ground, which the picture brings along. */
+/** Readable on a dark background, which the picture includes. */
 const COLOURS = { 31: '#ff7b72', 32: '#56d364', 33: '#e3b341' }
 const [GROUND, INK, DIM] = ['#0d1117', '#e6edf3', '#8b949e']
 
@@ -26,7 +26,7 @@ const lines = text
   .trimEnd()
   .split(/\r?\n/)
 
-/** One `tspan` for each run of characters in one style, at its column. */
+/** One `tspan` per run of characters with the same style, at its column. */
 function drawn(line) {
   let [style, column, spans] = [{}, 0, '']
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins each change of style

@@ -1,4 +1,4 @@
-/** The folder in which the tests of one run write. */
+/** The folder where one run's tests write. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ const MEMORY_FOLDER = '/dev/shm'
 const MEMORY_BYTES_MIN = 2_000_000_000
 
 /**
- * Returns the folder for everything that tests write: in memory if the machine has enough of it. The files of a new
- * embedded store take 0.8 s of CPU time on a disk and 0.05 s in memory. The effects of a loss of power are tested in
- * test/power-loss, which simulates its own disks.
+ * Returns the folder for everything that tests write: in memory if the machine has enough. A new embedded store's files
+ * take 0.8 s of CPU time on a disk and 0.05 s in memory. A power loss is tested in test/power-loss, which simulates its
+ * own disks.
  */
 export function createTestFolder() {
   if (!hasSpaceInMemory()) return mkdtempSync(join(tmpdir(), 'tidegate-test-'))
-  // A killed run leaves its folder, and with it the memory.
+  // A killed run leaves its folder, and thereby uses memory.
   for (const name of readdirSync(MEMORY_FOLDER)) {
     const [, pid] = /^tidegate-test-(\d+)$/.exec(name) ?? []
     if (pid !== undefined && !existsSync(`/proc/${pid}`))

@@ -1,7 +1,7 @@
 /**
  * `npm run test:nodes [-- MAJOR…]`: runs the core suites, and starts the built program, on the newest release of each
- * supported line of Node (20, 22, 24, 26). The Node programs are installed through npm, without install scripts, and
- * kept in node_modules/.cache. The last line is `N passed, N failed`, counted in versions.
+ * supported Node line (20, 22, 24, 26). The Node programs are installed through npm, without install scripts, and kept
+ * in node_modules/.cache. The last line is `N passed, N failed`, counted in versions.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -12,8 +12,8 @@ import { createTestFolder } from './test-folder.mjs'
 
 const LINES = ['20', '22', '24', '26']
 /**
- * The suites that depend on the runtime: streams, sockets, threads, the store, cryptography, the whole program, and several
- * processes of it, which need PostgreSQL and NATS.
+ * The suites that depend on the runtime: streams, sockets, threads, the store, cryptography, the whole program, and
+ * several of its processes, which need PostgreSQL and NATS.
  */
 const CORE_SUITES = [
   'platform',
@@ -43,7 +43,7 @@ for (const line of lines) {
 console.log(`${lines.length - failed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1
 
-/** Path of the Node program of that line; it is installed if missing. */
+/** The path to that line's Node program, which is installed if missing. */
 function nodeOf(line) {
   const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
   const folder = join(ROOT, 'node_modules/.cache/nodes', line)

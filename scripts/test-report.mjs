@@ -1,15 +1,15 @@
 /**
- * The texts of a test run: the progress line, the summary with the programs that skipped tests need, and for the file of
- * details the seconds of each folder with its budget (`test/budgets.json`). Only computes text. Exceeding a budget fails
+ * A test run's texts: the progress line, the summary with the programs that skipped tests need, and for the details
+ * file the seconds per folder with its budget (`test/budgets.json`). Only computes text. Exceeding a budget fails
  * nothing, because the machine may be busy.
  */
 
 const SLOWEST_COUNT = 10
-/** In the names of tests that are skipped where a program is missing: `(needs curl)`. */
+/** In the names of tests skipped because a program is missing: `(needs curl)`. */
 const NEEDS = /\(needs ([^)]+)\)/g
 
 /**
- * Adds up the outcomes of test files; one that ran on two engines has two.
+ * Adds up the outcomes of test files. A file that ran on two engines has two.
  * @param files as scripts/test-reporter.mjs sends them
  */
 export function summarise(files) {
@@ -23,7 +23,7 @@ export function summarise(files) {
   return summary
 }
 
-/** The last line of a run, which is sufficient alone. */
+/** A run's last line, which is sufficient alone. */
 export function summaryLine({ passed, failures, skipped }) {
   const needs = [...new Set(skipped.flatMap((name) => [...name.matchAll(NEEDS)].map(([, program]) => program)))].sort()
   const count = (number) => number.toLocaleString('en-US')
@@ -36,7 +36,7 @@ export function summaryLine({ passed, failures, skipped }) {
 
 /**
  * @param files the outcomes so far
- * @param count number of test files; undefined until the first begins
+ * @param count how many test files there are, undefined until the first begins
  */
 export function progressText(files, count, seconds) {
   if (count === undefined) return `starting the tests, ${seconds} s`
@@ -46,9 +46,9 @@ export function progressText(files, count, seconds) {
 }
 
 /**
- * Returns lines about the time of the run: seconds per folder of test/ with its budget, and the slowest files.
- * @param times paths of files with their seconds; a file that ran on two engines is listed twice
- * @param budgets allowed seconds per folder, none for a folder that is not named; undefined without budgets
+ * Returns lines about the run's time: seconds per folder in test/ with its budget, and the slowest files.
+ * @param times paths of files with their seconds, where a file that ran on two engines is listed twice
+ * @param budgets allowed seconds per folder, none for a folder without an entry, or undefined without budgets
  */
 export function timeReport(times, budgets) {
   const folders = new Map()

@@ -1,6 +1,6 @@
 /**
- * Vitest's reporter for `npm test`: writes vitest's usual output, which scripts/test.mjs keeps in a file, and sends that
- * script the outcome of each test file when it ends, and at the end the text of all failures.
+ * Vitest's reporter for `npm test`. It writes vitest's usual output, which scripts/test.mjs keeps in a file. It sends
+ * that script each test file's outcome when the file ends, and at the end the text of all failures.
  */
 import { DefaultReporter } from 'vitest/node'
 
@@ -17,7 +17,7 @@ export default class TestReporter extends DefaultReporter {
     process.send({ file: outcomeOf(module) })
   }
 
-  /** Vitest's text of a failure has the differing values and the code around, which no public function returns. */
+  /** Vitest's failure text has the differing values and the surrounding code, which no public function returns. */
   printErrorsSummary(files, errors) {
     const { write } = process.stderr
     process.stderr.write = (part) => {
@@ -28,7 +28,7 @@ export default class TestReporter extends DefaultReporter {
     process.stderr.write = write
   }
 
-  /** Resolves when all messages are sent: vitest may end the process then. */
+  /** Resolves when all messages are sent, because vitest may then end the process. */
   async onTestRunEnd(modules, errors, reason) {
     super.onTestRunEnd(modules, errors, reason)
     await new Promise((resolve) => process.send({ failureText: this.#failureText }, resolve))
@@ -43,7 +43,7 @@ function outcomeOf(module) {
     path: module.relativeModuleId,
     seconds: module.diagnostic().duration / 1000,
     passed: namesOf('passed').length,
-    // A hook that failed, or a file that does not load.
+    // A failed hook, or a file that does not load.
     failed: failed.length === 0 && !module.ok() ? ['outside of its tests'] : failed,
     skipped: namesOf('skipped'),
   }

@@ -1,8 +1,9 @@
 /**
- * `npm test`: set-up, build, linter, type checker, all tests. `--long` includes the long counts and files; other
- * arguments are passed to vitest. The linter and the type checker run concurrently with the tests. Shows one line of progress,
- * the text of each failure, and a last line that is sufficient alone: a linter or type error, a file that does not load and
- * a run without any test count as failed. Everything else is in DETAILS_FILE, and where `CI` is set its summaries are shown.
+ * `npm test`: set-up, build, linter, type checker, all tests. `--long` includes the long counts and files. Other
+ * arguments are passed to vitest. The linter and the type checker run concurrently with the tests. Shows one progress
+ * line, the text of each failure, and a last line that is sufficient alone. A linter or type error, a file that does
+ * not load and a run without any test count as failed. Everything else is in DETAILS_FILE. Where `CI` is set, its
+ * summaries are shown.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
@@ -20,7 +21,7 @@ const DETAILS_FILE = join(ROOT, 'node_modules/.cache/test-run.log')
 const REPORTER = join(ROOT, 'scripts/test-reporter.mjs')
 /** Without a terminal. */
 const PROGRESS_LINE_SECONDS = 30
-/** Of vitest's output, where it ended without a report. */
+/** Lines of vitest's output, where it ended without a report. */
 const LINES_WITHOUT_REPORT = 40
 
 const args = process.argv.slice(2)
@@ -41,7 +42,7 @@ const tests = await runTests(
 const checks = await checking
 
 const budgets = JSON.parse(readFileSync(join(ROOT, 'test/budgets.json'), 'utf8'))
-// The budgets are those of an ordinary run.
+// The budgets are for an ordinary run.
 const report = [
   ...timeReport(tests.times, long ? undefined : budgets),
   ...tests.skipped.map((name) => `skipped: ${name}`),
@@ -78,7 +79,7 @@ async function runChecks() {
   ]
 }
 
-/** Runs vitest with its output in the file of details, and shows the progress meanwhile. */
+/** Runs vitest with its output in the details file, and shows the progress meanwhile. */
 async function runTests(vitestArguments, details) {
   const folder = createTestFolder()
   const files = []
@@ -106,9 +107,9 @@ async function runTests(vitestArguments, details) {
   if (summary.passed + summary.failures.length === 0) summary.failures.push('no test ran')
   // Errors outside of any test (such as an unhandled rejection) fail the run without failing a test.
   if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
-  // Vitest ended before it could report: its output says why.
+  // Vitest ended before it could report: its output states the reason.
   if (code !== 0 && failureText === '') failureText = lastLinesOf(DETAILS_FILE)
-  // Vitest's processes may colour the values of a failure themselves.
+  // Vitest's processes may colour a failure's values themselves.
   return { ...summary, failureText: stripVTControlCharacters(failureText) }
 }
 
@@ -116,13 +117,13 @@ function lastLinesOf(file) {
   return `${readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LINES_WITHOUT_REPORT).join('\n')}\n`
 }
 
-/** The environment without the configuration of a service, which the shell may contain for another purpose. */
+/** The environment without a service's configuration, which the shell may contain for another purpose. */
 function environment(folder) {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_') || RUN_VARIABLES.test(name))
   return { ...Object.fromEntries(kept), TESTS_ARE_BUILT: '1', TMPDIR: folder, ...(long ? { TIDEGATE_LONG: '1' } : {}) }
 }
 
-/** Runs a JavaScript file of a package and collects its output, so that it is not mixed with other output. */
+/** Runs a package's JavaScript file and collects its output, so that it is not mixed with other output. */
 async function runBeside(file, programArguments) {
   const parts = []
   const { code } = await run(file, programArguments, { stdio: ['ignore', 'pipe', 'pipe'] }, (child) => {
