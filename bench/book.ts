@@ -1,10 +1,10 @@
 /**
  * The book engine: level changes per second through the book alone, through book, view and journal at several depths,
- * and through the whole path from sequencer to replica with commits, in messages of two levels. The naive book (a Map
+ * and through the whole path from sequencer to replica with commits, in messages with two levels. The naive book (a Map
  * per side, sorted on every read) runs in the same rounds. Two slopes are reported: the cost must not grow with the
- * depth of the view, and little with the size of the book. Then the cost of conflated updates for a thousand subscribers at
- * different versions. Last, what attribution costs: the same messages, of two sources in turn, through the aggregate, and its
- * events through the sequencer to the replica with and without the venues that they name.
+ * view's depth, and little with the book's size. Then the cost of conflated updates for a thousand subscribers at
+ * different versions. Last, the cost of attribution: the same messages, from two sources alternately, through the
+ * aggregate, and its events through the sequencer to the replica with and without their venues.
  */
 import { pathToFileURL } from 'node:url'
 import type { Clock } from '../src/platform/base/clock.ts'
@@ -24,10 +24,10 @@ import { type BenchResult, resultTable } from './result.ts'
 const SEED = 7
 const LEVELS_A_MESSAGE = 2
 const MID = 10_000_000
-/** The tick size of the prices. */
+/** The price tick size. */
 const GRID = 10
 /**
- * Mean distance of a change from the best price in ticks: two thirds are in the best ten levels, as in recorded books.
+ * A change's mean distance from the best price in ticks: two thirds are in the best ten levels, as in recorded books.
  */
 const MEAN_DISTANCE = 9
 const DELETE_SHARE = 0.3
@@ -35,7 +35,7 @@ const DEPTHS = [10, 1000, 0]
 const SLOPE_DEPTHS = [1, 100]
 const BOOK_SIZES = [2_000, 46_000]
 const SUBSCRIBERS = 1_000
-/** Their events are kept. */
+/** The benchmark keeps their events. */
 const AGGREGATED_MESSAGES = 20_000
 const ATTRIBUTED_DEPTH = 100
 const SOURCES = ['one', 'two'].map((venue) => ({ name: venue, venue }))
@@ -123,7 +123,7 @@ function rate(count: number, step: (index: number) => void): number {
   return (count * LEVELS_A_MESSAGE) / seconds
 }
 
-/** The naive way to maintain a view of ten levels: sorts them after every message. */
+/** The naive way to maintain a ten-level view: sort after every message. */
 function runNaive({ start, messages }: Workload): number {
   const book = new NaiveBook(start)
   const count = Math.max(20, Math.floor(400_000 / start.length))
@@ -187,7 +187,7 @@ function createPath(depth: number) {
   return { clock, sequencer, replica }
 }
 
-/** An aggregate of two sources that both have the book of the workload. */
+/** An aggregate of two sources that both have the workload's book. */
 function createAggregate({ start }: Workload): {
   readonly aggregate: Aggregate
   readonly first: readonly MarketEvent[]
@@ -197,7 +197,10 @@ function createAggregate({ start }: Workload): {
   return { aggregate, first }
 }
 
-/** The messages of the workload as those of both sources in turn. Each source has its own book, and removes what it has. */
+/**
+ * The workload's messages, sent by both sources alternately. Each source has its own book, and removes only its own
+ * levels.
+ */
 function offerAll({ messages }: Workload, aggregate: Aggregate, take: (events: readonly MarketEvent[]) => void): void {
   for (const [index, changes] of messages.entries()) {
     for (const place of SOURCES.keys()) {
@@ -224,7 +227,7 @@ function runAggregate(workload: Workload): number {
   return (workload.messages.length * SOURCES.length) / seconds
 }
 
-/** Messages per second, each a commit. */
+/** Messages per second, where each one is a commit. */
 function runEvents(events: readonly MarketEvent[], hasView: boolean): number {
   const { clock, sequencer, replica } = createPath(1000)
   const [first, ...others] = events
@@ -247,7 +250,7 @@ function runSnapshot({ start }: Workload): number {
   return Number(process.hrtime.bigint() - started) / 1e6
 }
 
-/** At once, a thousand subscribers of a 1,000-level view, each lagging one commit more than the one before. */
+/** At once, a thousand subscribers to a 1,000-level view, each lagging one commit more than the one before. */
 function runCatchUp({ start, messages }: Workload): number {
   const book = new Book()
   const view = new View(book, 1000)
@@ -260,7 +263,10 @@ function runCatchUp({ start, messages }: Workload): number {
   return Number(process.hrtime.bigint() - started) / 1e6
 }
 
-/** Does not advance until `step`, which runs due work and advances by the millisecond that separates two commits. */
+/**
+ * Does not advance until `step`, which runs due work and advances by one millisecond, the minimum time between two
+ * commits.
+ */
 class StepClock implements Clock {
   #milliseconds = Date.UTC(2026, 0, 1)
   #waiting: (() => void)[] = []
@@ -290,7 +296,7 @@ class StepClock implements Clock {
   }
 }
 
-/** A book of constant size, and messages that change it near its best prices; reproducible by seed. */
+/** A book with a constant size, and messages that change it near its best prices. The seed reproduces it. */
 function createWorkload(bookSize: number, messageCount: number): Workload {
   const random = createRandom(SEED)
   const slots = bookSize / 2

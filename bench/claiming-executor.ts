@@ -1,13 +1,13 @@
 /**
- * An executor that makes the payments that leave, over HTTP with its own token: it claims up to 100 deliveries and settles each
- * one by a request of its own, some at once. It pays none twice.
+ * An executor that makes outgoing payments, over HTTP with its own token. It claims up to 100 deliveries and settles
+ * each one with its own request, several at once. It pays none twice.
  */
 import type { Api } from './served-program.ts'
 
 const LIMIT = 100
-/** Requests at once. */
+/** Concurrent requests. */
 const SETTLING = 30
-/** Little enough that the other measurements do not notice it. */
+/** Short enough that other measurements do not notice it. */
 const IDLE_MILLISECONDS = 100
 
 interface Claimed {
@@ -16,7 +16,7 @@ interface Claimed {
 }
 
 export class ClaimingExecutor {
-  /** References of the payments that were made. */
+  /** The references of its payments. */
   readonly references: string[] = []
   readonly #api: Api
   readonly #name: string

@@ -1,4 +1,7 @@
-/** A deployment of several processes for benchmarks, on servers of its own: PostgreSQL and NATS with their default settings. */
+/**
+ * A deployment with several processes for benchmarks, on its own servers: PostgreSQL and NATS with their default
+ * settings.
+ */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { Cluster, type ClusterProcess } from '../test/support/cluster.ts'
@@ -11,7 +14,7 @@ export const MARKETS = ['BTCUSD', 'ETHUSD', 'SOLUSD']
 /** Whether both servers are installed. */
 export const hasServers = hasPostgres && !NATS_SERVER.isSkipped
 
-/** Runs `measure` with these processes; everything is removed afterwards. */
+/** Runs `measure` with these processes, and removes everything afterwards. */
 export async function withDeployment<Result>(
   processes: Readonly<Record<string, string>>,
   updatesPerSecond: number,
@@ -35,7 +38,7 @@ export async function withDeployment<Result>(
   }
 }
 
-/** A token of a new client that may stream. */
+/** A token for a new client with access to the stream. */
 export function newStreamToken(api: ClusterProcess): Promise<string> {
   return newToken({ ...api, folder: '' })
 }

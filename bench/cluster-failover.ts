@@ -1,6 +1,6 @@
 /**
- * How long readers of a gateway have no fresh book when the feed that leads is killed: from SIGKILL to the first message of the
- * next leader, of the slowest of several readers and markets.
+ * How long a gateway's readers have no fresh book when the leading feed is killed: from SIGKILL to the next leader's
+ * first message, for the slowest among several readers and markets.
  */
 import type { Cluster } from '../test/support/cluster.ts'
 import { ClusterReader } from '../test/support/cluster-reader.ts'
@@ -27,7 +27,7 @@ export async function measureFailover(kills: number): Promise<BenchResult[]> {
       const leader = await leaderOf(cluster)
       const killed = performance.now()
       await cluster.kill(leader)
-      // What the killed feed had sent arrives within this time, and before the next leader can.
+      // Everything the killed feed had sent arrives within this time, and before the next leader can start.
       const sinceMilliseconds = performance.now() + 500
       runs.push((await freshSince(readers, sinceMilliseconds)) - killed)
       await cluster.launch(leader)
@@ -39,7 +39,7 @@ export async function measureFailover(kills: number): Promise<BenchResult[]> {
   })
 }
 
-/** Resolves with the time at which the last reader had a message of its last market, all of them after `milliseconds`. */
+/** Resolves with the time when the last reader had a message from its last market, all of them after `milliseconds`. */
 async function freshSince(readers: readonly ClusterReader[], milliseconds: number): Promise<number> {
   const isFresh = ({ received }: ClusterReader) => MARKETS.every((market) => (received.get(market) ?? 0) > milliseconds)
   const deadline = performance.now() + LIMIT_MILLISECONDS

@@ -1,5 +1,5 @@
 /**
- * What clients that all connect to a new gateway at once ask of the feed: the requests for states and for commits that
+ * The load on the feed when clients all connect to a new gateway at once: the requests for states and for commits that
  * reach it over NATS, and its processor time, beside how long the clients wait for their books. The same without the
  * clients is the reference.
  */
@@ -15,7 +15,7 @@ import type { BenchResult } from './result.ts'
 
 const UPDATES_PER_SECOND = 20
 const PROCESSES = { feed: '[feed]', 'gateway-1': '[gateway, api, worker]' }
-/** Handshakes at the same time: more would wait in the client. */
+/** Concurrent handshakes: more would wait in the client. */
 const CONNECTING_MAX = 100
 
 export async function measureJoinStorm(clients: number): Promise<BenchResult[]> {
@@ -34,7 +34,7 @@ export async function measureJoinStorm(clients: number): Promise<BenchResult[]> 
       const connected = performance.now()
       const open = await connectAll(gateway, token, count)
       const done = performance.now()
-      // Of the same length for both, so that the feed's own work is in both.
+      // Equally long for both, so that the feed's own work is in both.
       await wait(Math.max(0, 10_000 - (done - start)))
       const title = `${count} clients join a new gateway`
       add(`${title}: requests for states`, '', requests.counts.states - before.states)
@@ -70,7 +70,7 @@ function countRequests(cluster: Cluster) {
   return { counts, stop: () => connection.stop() }
 }
 
-/** Connects clients, each with all channels; resolves when each has every book. */
+/** Connects clients, each with all channels. Resolves when each has every book. */
 async function connectAll(gateway: ClusterProcess, token: string, count: number): Promise<SampleClient[]> {
   const open: SampleClient[] = []
   const connectNext = async (): Promise<void> => {

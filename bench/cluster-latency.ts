@@ -1,7 +1,7 @@
 /**
- * What each link adds to the way of a commit: from publishing on the bus of the feed to publishing on the bus of a
- * follower, one commit at a time, both ends in this process, which gives an upper bound: they share a thread. Within a
- * process, publishing is calling.
+ * What each link adds to a commit's way: from publishing on the feed's bus to publishing on a follower's bus, one
+ * commit at a time. Both ends are in this process and share a thread, so the figures are an upper bound. Within a
+ * process, publishing is a call.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

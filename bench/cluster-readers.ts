@@ -1,7 +1,7 @@
 /**
- * Readers for `bench/cluster`: a process that opens connections to a service, subscribes each to everything of its
- * markets, and reads without decoding, so that it takes little time of the cores that are measured.
- * Arguments: port, token, number of connections, markets separated by commas. Prints `ready` when all have subscribed.
+ * Readers for `bench/cluster`: a process that opens connections to a service, subscribes each to all channels of its
+ * markets, and reads without decoding, so that it takes little time from the measured cores. Arguments: port, token,
+ * number of connections, markets separated by commas. Prints `ready` when all have subscribed.
  */
 import { randomBytes } from 'node:crypto'
 import { createConnection } from 'node:net'
@@ -14,7 +14,7 @@ const request = JSON.stringify({
   channels: markets.split(',').flatMap((market) => TYPES.map((type) => ({ type, params: { market } }))),
 })
 
-/** A client's frame: masked, with 16 bits of length (RFC 6455, section 5.2). */
+/** A client's frame: masked, with a 16-bit length (RFC 6455, section 5.2). */
 function frameOf(text: string): Buffer {
   const payload = Buffer.from(text)
   const mask = randomBytes(4)

@@ -1,9 +1,9 @@
 /**
- * What several processes cost and give. The latency of each bus, what a join storm asks of the feed, and how long a failover
- * takes are in files of their own. Here: the built service with 0, 1, 2 and 4 gateway processes, the same simulated markets
- * and the same connections, all at a rate far below the limit. Deliveries are those that the service counts, processor time is
- * that of all its processes and of the main process alone: the share that the main process keeps is what limits how far
- * more processes help. Latency is from the arrival of a source message to the write to a socket.
+ * The cost and benefit of several processes. Bus latency, a join storm's load on the feed, and failover times are in
+ * their own files. Here: the built service with 0, 1, 2 and 4 gateway processes, the same simulated markets and the
+ * same connections, all at a rate far below the limit. The service counts the deliveries. Processor time is measured
+ * for all its processes and for the main process alone, because the main process's share limits how far more processes
+ * help. Latency is from a source message's arrival to the write to a socket.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

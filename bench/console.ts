@@ -1,8 +1,8 @@
 /**
- * The console in Chromium, headless, over the built program: the page of all markets with three ladders, each of a
- * simulated market with 100 or 500 changes per second, through the stream of the operator listener. Processor time is
- * that of all processes of the browser as the browser counts it, so that other work on the machine does not count;
- * memory is measured after a garbage collection. 10 minutes, or 30 s with `--quick`.
+ * The console in headless Chromium, over the built program: the page for all markets with three ladders, each for a
+ * simulated market with 100 or 500 changes per second, through the operator listener's stream. Processor time is the
+ * sum over all browser processes as the browser counts it, so other work on the machine does not count. Memory is
+ * measured after a garbage collection. 10 minutes, or 30 s with `--quick`.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -14,14 +14,14 @@ import type { BenchResult } from './result.ts'
 
 const STEP_MILLISECONDS = 30_000
 /**
- * Changes per second and market, and how long: changes come in clusters, and those of one tick are one commit, so 500 changes
- * are about 100 commits.
+ * Changes per second and market, and the duration. Changes come in clusters, and those in one tick are one commit, so
+ * 500 changes are about 100 commits.
  */
 const RUNS = [
   { rate: 100, steps: 20 },
   { rate: 500, steps: 4 },
 ] as const
-/** Seconds of the first steps, in which scripts are compiled, that no figure of processor time contains. */
+/** The first steps' warm-up time, in which scripts are compiled. No processor time figure includes it. */
 const WARM_UP_MILLISECONDS = 10_000
 const DRAWN_SECONDS = 5
 
@@ -31,7 +31,7 @@ interface Sample {
   readonly heapBytes: number
   readonly nodes: number
   readonly listeners: number
-  /** Memory of the renderer that no file backs. */
+  /** The renderer's memory that no file backs. */
   readonly rendererBytes: number
 }
 
@@ -118,7 +118,7 @@ async function measure({
   ]
 }
 
-/** Processor time so far, in seconds, by kind of process. */
+/** Processor time so far, in seconds, by process kind. */
 async function secondsByType(system: CDPSession): Promise<Map<string, number>> {
   const { processInfo } = await system.send('SystemInfo.getProcessInfo')
   const seconds = new Map<string, number>()
@@ -145,13 +145,13 @@ function anonymousBytesOf(pid: number): number {
   return Number(kilobytes) * 1024
 }
 
-/** Versions of the three markets: each commit is one. */
+/** The three markets' versions: each commit is one. */
 async function commitsOf(operator: OperatorApi): Promise<number[]> {
   const { items } = await operator.call<{ items: { version: number }[] }>('GET', '/markets')
   return items.map(({ version }) => version)
 }
 
-/** How many texts of the ladders change: that the page was drawn. */
+/** How many ladder texts change, as proof that the page was drawn. */
 async function textChangesPerSecond(page: Page): Promise<number> {
   return await page.evaluate<number>(`new Promise((resolve) => {
     let count = 0

@@ -1,8 +1,8 @@
 /**
- * What changes of the directory cost a node with many clients and sessions: the time for which one change occupies the
- * event loop, with the check of the sessions it affects; and reading everything again, which happens every 30 seconds: its
- * processor time, and the longest time for which it occupies the event loop. On PostgreSQL, or on the embedded store
- * where there are no server programs.
+ * What directory changes cost a node with many clients and sessions. First, how long one change occupies the event
+ * loop, including the check of the sessions it affects. Then the full reload every 30 seconds: its processor time, and
+ * the longest time it occupies the event loop. On PostgreSQL, or on the embedded store where there are no server
+ * programs.
  */
 import { randomUUID } from 'node:crypto'
 import { announceChange, DIRECTORY_CHANNEL } from '../src/access/clients/changes.ts'
@@ -87,7 +87,7 @@ async function measure(engine: string, db: Db, rounds: number): Promise<BenchRes
   return results
 }
 
-/** Customers with ten clients each, every one with a secret. */
+/** Customers with ten clients each, all of which have a secret. */
 async function fill(db: Db): Promise<string[]> {
   const customers = Array.from({ length: CUSTOMERS }, () => randomUUID())
   const clients = Array.from({ length: CLIENTS }, () => randomUUID())
@@ -139,7 +139,7 @@ function openSessions(directory: Directory, clientIds: readonly string[]): () =>
   return () => gateway.stop()
 }
 
-/** Has everything read, by a notification without a version, as often as the loader permits: once a second. */
+/** Forces a full reload, with a notification without a version, as often as the loader permits: once a second. */
 async function reload(db: Db, loader: DirectoryLoader): Promise<{ processor: number; longest: number }> {
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   const full = loader.counts.full

@@ -1,7 +1,7 @@
 /**
- * The size of the embedded store's log under steady writes, compared with an unmodified PGlite: four callers each,
- * which insert rows of 1 KB, delete nine of ten again and then pause. Runs five minutes, or `TIDEGATE_BENCH_MINUTES`;
- * samples the folder of the log twelve times, and reports its largest size.
+ * The size of the embedded store's log under steady writes, compared with an unmodified PGlite. Each has four callers
+ * that insert 1 KB rows, delete nine in ten again and then pause. Runs five minutes, or `TIDEGATE_BENCH_MINUTES`.
+ * Samples the log folder twelve times, and reports its largest size.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -88,7 +88,7 @@ async function write(subject: Subject, milliseconds: number): Promise<void> {
   await Promise.all([look(), ...Array.from({ length: CALLERS }, call)])
 }
 
-/** The size of the log folder on the disk. */
+/** The log folder's size on the disk. */
 function logBytes(folder: string): number {
   const log = join(folder, 'pg_wal')
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * The thread of the reference for the embedded store: an unmodified PGlite on a folder, without syncs, checkpoints and
- * vacuum, with 128 MB of shared buffers. Like the store's own thread, it answers one statement at a time.
+ * The reference thread for the embedded store: an unmodified PGlite on a folder, without syncs, checkpoints and vacuum,
+ * with 128 MB of shared buffers. Like the store's own thread, it answers one statement at a time.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite, type Results } from '@electric-sql/pglite'

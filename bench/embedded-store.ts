@@ -1,6 +1,6 @@
 /**
- * The cost of a store that survives a loss of power: start, memory, and commits per second for 1, 16 and 64 clients,
- * compared with an unmodified PGlite (no syncs, 128 MB of shared buffers, no upkeep) in the same interleaved run; and
+ * The cost of a store that survives a power loss: start, memory, and commits per second for 1, 16 and 64 clients,
+ * compared with an unmodified PGlite (no syncs, 128 MB of shared buffers, no upkeep) in the same interleaved run. Also
  * the start and memory of the whole program, which has no reference. A transaction inserts one row and updates another.
  */
 import { spawn, spawnSync } from 'node:child_process'
@@ -45,7 +45,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
 
 type Note = (name: string, unit: string, value: number) => void
 
-/** A first start, a start on a folder that was closed, and a start on a folder that was not closed. */
+/** A first start, a start on a closed folder, and a start on a folder that was not closed. */
 function measureStarts(name: string, setUp: string, folder: string, note: Note): void {
   for (const [what, end] of [
     ['first start', 'close'],

@@ -1,6 +1,6 @@
 /**
- * Drives the Node servers of the fan-out benchmark: publishes as fast as the sockets drain, or at a fixed rate.
- * Commands are lines on standard input, each answered by one line of JSON, as by the native programs.
+ * Drives the Node servers in the fan-out benchmark: publishes as fast as the sockets drain, or at a fixed rate.
+ * Commands are lines on standard input, each answered by one line of JSON, as in the native programs.
  */
 import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -8,12 +8,12 @@ import { createInterface } from 'node:readline'
 export type Answer = Readonly<Record<string, number>>
 export type Commands = Readonly<Record<string, (first: number, second: number) => Answer | Promise<Answer>>>
 
-/** Sockets in the order of acceptance, and whether the kernel has taken all of their written data. */
+/** Sockets in acceptance order, and whether the kernel has taken all their written data. */
 export class Sockets {
   readonly all: Socket[] = []
   #looking = 0
 
-  /** Checks the sockets from index `from` on; the one that had not drained last time is checked first. */
+  /** Checks the sockets from index `from` on, beginning with the one that had not drained last time. */
   areDrained(from = 0): boolean {
     if (this.#looking < from) this.#looking = from
     for (let seen = from; seen < this.all.length; seen++) {
@@ -25,12 +25,12 @@ export class Sockets {
 }
 
 /**
- * Publishes `count` messages of every active market in one event-loop tick. `eventMicroseconds`, on the monotonic
- * clock, is the time of the events at their source, so that a late tick adds to the measured latency.
+ * Publishes `count` messages for every active market in one event-loop tick. `eventMicroseconds`, on the monotonic
+ * clock, is the events' time at their source, so that a late tick adds to the measured latency.
  */
 export type Publish = (count: number, eventMicroseconds: number) => void
 
-/** The normal delay of a timer; any further delay is attributed to the server under test. */
+/** A timer's normal delay. Any further delay is attributed to the server under test. */
 const TIMER_MICROSECONDS = 2_000
 
 /** Commands that drive `publish`. */
@@ -39,7 +39,7 @@ export function tickCommands(publish: Publish, isDrained: () => boolean): Comman
   let ticks = 0
   let waits = 0
   return {
-    /** As fast as possible: a tick begins when the kernel has taken the data of the one before. */
+    /** As fast as possible: a tick begins when the kernel has taken the previous tick's data. */
     flat(count) {
       const mine = ++life
       let waited = false
@@ -94,7 +94,7 @@ export function tickCommands(publish: Publish, isDrained: () => boolean): Comman
   }
 }
 
-/** The monotonic clock, which all processes of the machine share. */
+/** The monotonic clock, which all processes on the machine share. */
 export function nowMicroseconds(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }

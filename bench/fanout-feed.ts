@@ -1,17 +1,17 @@
 /**
- * The input of the fan-out benchmark: prepared commits of one market, published directly to the bus, each an UPDATE of
- * two levels near the best price. The amount of the bid encodes the time of publishing, so that a client can compute
- * the latency.
+ * The input for the fan-out benchmark: prepared commits for one market, published directly to the bus, each an UPDATE
+ * with two levels near the best price. The bid's amount encodes the publishing time, so that a client can compute the
+ * latency.
  */
 import { ASK, BID, type LevelChange, type MarketDefinition } from '../src/streaming/market/event.ts'
 import type { Bus } from '../src/streaming/sequencing/bus.ts'
 
 const MID = 9_700_000
-/** The tick size of the prices. */
+/** The price tick size. */
 const GRID = 10
-/** Mean distance of a change from the best price in levels: two thirds are in the best ten. */
+/** A change's mean distance from the best price in levels: two thirds are in the best ten. */
 const MEAN_DISTANCE = 9
-/** Keeps every timestamp at the same number of digits; the client takes the difference modulo this. */
+/** Keeps every timestamp at the same number of digits. The client takes the difference modulo this. */
 const STAMP_MODULUS = 1_000_000_000_000
 
 export function benchMarket(index: number): MarketDefinition {
@@ -19,7 +19,7 @@ export function benchMarket(index: number): MarketDefinition {
   return { symbol: `${baseAsset}USD`, baseAsset, quoteAsset: 'USD', priceDecimals: 2, amountDecimals: 8, depth: 0 }
 }
 
-/** A time of the monotonic clock as an amount of 13 digits. */
+/** A monotonic time as an amount with 13 digits. */
 export function stamp(microseconds: number): number {
   return STAMP_MODULUS + (microseconds % STAMP_MODULUS)
 }
@@ -58,7 +58,7 @@ export class Feed {
   }
 
   publishUpdate(eventMicroseconds: number): void {
-    // Updates of the same time must differ all the same, because a commit changes levels.
+    // Updates at the same time must still differ, because a commit changes levels.
     this.#lastStamp = Math.max(stamp(eventMicroseconds), this.#lastStamp + 1)
     this.#publish([
       { side: BID, price: MID - (this.#slot() + 1) * GRID, amount: this.#lastStamp },

@@ -1,4 +1,4 @@
-/** One measurement of the fan-out benchmark: a server and the load generator, from start to end. */
+/** One measurement in the fan-out benchmark: a server and the load generator, from start to end. */
 import { ASK, BID } from '../src/streaming/market/event.ts'
 import { textFrame, updateText } from '../src/streaming/sequencing/frame.ts'
 import type { Answer } from './fanout-driver.ts'
@@ -24,17 +24,17 @@ interface Load {
 
 interface Reading {
   /**
-   * Deliveries per second of the server's CPU time: the throughput of one core without competing load, which is
-   * meaningful on a busy machine too.
+   * Deliveries per second of the server's CPU time: one core's throughput without competing load, which is meaningful
+   * on a busy machine too.
    */
   readonly perCpuSecond: number
   /** Milliseconds from the source event until the bytes are read. */
   readonly latency: { readonly p50: number; readonly p99: number; readonly p999: number }
-  /** Share of its core. */
+  /** The server's share of its core. */
   readonly server: number
-  /** Fraction of the time in which the load generator had data to read. */
+  /** The fraction of time when the load generator had data to read. */
   readonly reader: number
-  /** Fraction of the ticks that found a full socket. */
+  /** The fraction of ticks that found a full socket. */
   readonly waits: number
 }
 
@@ -74,7 +74,7 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
   }
 }
 
-/** In a closed loop no connection lags, so every message of every tick must arrive at all subscribers of its market. */
+/** In a closed loop no connection lags, so every tick's messages must arrive at all their market's subscribers. */
 function checkAllArrived(load: Load, messages: number, ticks: number): void {
   const expected = deliveriesPerTick(load) * ticks
   if (messages !== expected) throw new Error(`${messages} messages arrived, ${expected} were due`)
@@ -97,14 +97,14 @@ export async function connectReader(tools: Tools, server: Peer, lines: readonly 
   return startReader(tools, port as number, lines)
 }
 
-/** A connection that subscribes to these markets: the path names them for the references, the request for Tidegate. */
+/** A connection subscribed to these markets: the path names them for the references, the request for Tidegate. */
 export function readerLine(indexes: readonly number[], mode = 0): string {
   const channels = indexes.map((index) => ({ type: 'market_data', params: { market: benchMarket(index).symbol } }))
   const request = channels.length === 0 ? '' : JSON.stringify({ type: 'subscribe', channels })
   return `${mode}\t/${indexes.join()}\t${request}`
 }
 
-/** Length in bytes of the published UPDATEs, including the frame header. */
+/** The published UPDATEs' length in bytes, including the frame header. */
 function frameBytes(): number {
   const amount = stamp(0)
   const changes = [

@@ -1,6 +1,6 @@
 /**
- * The processes of the fan-out benchmark: compiles the native programs if there is a compiler, starts each process on a
- * core of its own where `taskset` exists, communicates in lines, and ends all of them.
+ * The processes in the fan-out benchmark: compiles the native programs if there is a compiler, starts each process on
+ * its own core where `taskset` exists, communicates in lines, and ends all of them.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import type { Answer } from './fanout-driver.ts'
 import type { ServerSetup } from './fanout-server.ts'
 
-/** Longer than any step of any scenario takes on a busy machine. */
+/** Longer than any scenario's steps take on a busy machine. */
 const ANSWER_MILLISECONDS_MAX = 120_000
 
 const SERVER_CORE = 0
@@ -92,9 +92,9 @@ export class Peer {
 
 /** The programs available on this machine. */
 export interface Tools {
-  /** Path of the program that measures the kernel's limit. */
+  /** The path to the program that measures the kernel's limit. */
   readonly limit: string | undefined
-  /** Path of the native load generator. */
+  /** The path to the native load generator. */
   readonly reader: string | undefined
   readonly isPinned: boolean
   readonly folder: string
@@ -137,7 +137,7 @@ export function startLimit(program: string, frameBytes: number, markets: number)
   return new Peer('limit', SERVER_CORE, program, [String(frameBytes), String(markets)])
 }
 
-/** The lines that describe connections: see native/reader.c. */
+/** @param lines one per connection: see native/reader.c */
 export async function startReader(tools: Tools, port: number, lines: readonly string[]): Promise<Peer> {
   const reader =
     tools.reader === undefined

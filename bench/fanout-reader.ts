@@ -17,7 +17,7 @@ const SLOW_BYTES = 1_600
 const END_OF_HEAD = '\r\n\r\n'
 const MARK = Buffer.from('"amount":"')
 
-/** The frames of one connection; payloads are discarded. */
+/** One connection's frames. Payloads are discarded. */
 class FrameCounter {
   messages = 0
   readonly hash: Hash = createHash('sha256')

@@ -1,4 +1,4 @@
-/** The scenarios of the fan-out benchmark: each function runs one scenario once and adds its figures to the runs. */
+/** The scenarios for the fan-out benchmark: each function runs one scenario once and adds its figures to the runs. */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from './fanout-driver.ts'
@@ -11,7 +11,7 @@ const CONNECTIONS = 1_000
 const SLOW_CONNECTIONS = 11
 const DEEP_LEVELS = 46_000
 
-/** Durations; the quick ones only show that everything works, their figures are rough. */
+/** Durations. The quick ones only show that everything works, and their figures are rough. */
 export interface Durations {
   readonly rounds: number
   readonly warmUpMilliseconds: number
@@ -118,7 +118,7 @@ export async function measureSlowReaders(runs: Runs, tools: Tools, durations: Du
   }
 }
 
-/** A thousand subscribers, each lagging at a version of its own, all released in one tick. */
+/** A thousand subscribers, each lagging at its own version, all released in one tick. */
 export async function measureLagging(runs: Runs, tools: Tools): Promise<void> {
   const server = startTidegate({ ...BASE, levels: 2_000, held: true })
   const reader = await connectReader(
@@ -128,7 +128,7 @@ export async function measureLagging(runs: Runs, tools: Tools): Promise<void> {
   )
   try {
     await reader.ask('subscribe 0 2')
-    // The first run shows the cost before the code is optimised; both figures are of interest.
+    // The first run shows the cost before the code is optimised. Both figures are of interest.
     for (const name of ['1000 lagging, first time', '1000 lagging, again']) {
       const answer = await server.ask('lagging')
       if (answer.lagging !== CONNECTIONS) throw new Error(`${answer.lagging} connections were lagging`)
@@ -140,7 +140,7 @@ export async function measureLagging(runs: Runs, tools: Tools): Promise<void> {
   }
 }
 
-/** New connections within a second to a book of 46,000 levels that changes a hundred times a second. */
+/** New connections within a second to a 46,000-level book that changes a hundred times a second. */
 export async function measureJoiners(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const server = startTidegate({ ...BASE, levels: DEEP_LEVELS })
   const reader = await connectReader(
@@ -222,12 +222,12 @@ export async function measureSlope(runs: Runs, tools: Tools, durations: Duration
   }
 }
 
-/** Connections that make the server grow to its working size before those are added whose memory is measured. */
+/** Connections that make the server grow to its working size, before the measured ones are added. */
 const SETTLING_CONNECTIONS = 1_000
 
 /**
- * By default, the heap's young generation grows and shrinks by tens of megabytes with the load, which per connection is
- * more than the memory that is kept for it.
+ * By default, the heap's young generation grows and shrinks by tens of megabytes with the load. Per connection this is
+ * more than the memory kept for it.
  */
 const SMALL_YOUNG_GENERATION = ['--max-semi-space-size=1']
 

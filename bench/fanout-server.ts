@@ -1,7 +1,7 @@
 /**
- * Tidegate's stream as measured by the fan-out benchmark: hub, markets and transports of the product over a real http
- * server, without authentication and without a venue: prepared commits are published directly to the bus, so that
- * replica, frame, hub, outbox and socket are measured.
+ * Tidegate's stream in the fan-out benchmark: the product's hub, markets and transports over a real http server,
+ * without authentication and without a venue. Prepared commits are published directly to the bus, so that replica,
+ * frame, hub, outbox and socket are measured.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -26,12 +26,12 @@ import {
 } from './fanout-driver.ts'
 import { benchMarket, Feed } from './fanout-feed.ts'
 
-/** The arguments of the process, as JSON. */
+/** The process's arguments, as JSON. */
 export interface ServerSetup {
   readonly markets: number
-  /** The number of active markets; the others do not change. */
+  /** How many markets are active. The others do not change. */
   readonly moving: number
-  /** Levels of each book. */
+  /** Levels per book. */
   readonly levels: number
   readonly heartbeatSeconds: number
   /** Whether connections can be paused (the command `lagging`). */
@@ -78,7 +78,7 @@ class HeldTransport extends Transport {
   }
 }
 
-/** The system clock, which also measures the work at the end of each tick. */
+/** The system clock, which also measures each tick's final work. */
 class TickClock implements Clock {
   readonly #clock = createSystemClock()
   milliseconds = 0
@@ -204,8 +204,7 @@ async function prime(count: number, sockets: Sockets, publish: Publish, metrics:
 }
 
 /**
- * Makes every connection lag at a version of its own, releases all in one tick, and measures the time until all are
- * current.
+ * Makes every connection lag at its own version, releases all in one tick, and measures the time until all are current.
  */
 async function catchUpFromEverywhere(
   transports: readonly HeldTransport[],

@@ -1,9 +1,9 @@
 /**
  * Fan-out: the messages per second that one core delivers to a thousand connections, their latency, and the cost of
  * slow clients, new subscriptions and idle connections. Every round runs Tidegate, a naive `ws` server and a C program
- * that only writes finished frames (the kernel's limit, with a C compiler) one after the other. The load generator is a
- * process of its own on a core of its own; its share of that core, and the ticks that found a full socket, show that it
- * is not the bottleneck.
+ * that only writes finished frames (the kernel's limit, with a C compiler) one after the other. The load generator is
+ * its own process on its own core. Its share of that core, and the ticks that found a full socket, show that it is not
+ * the bottleneck.
  */
 import { prepareTools } from './fanout-processes.ts'
 import {

@@ -1,8 +1,8 @@
 /**
- * The venue of the feed benchmark, a process of its own: every connection receives one workload, as fast as the socket
- * accepts it or at a fixed rate, whatever it requests. `/kraken/fast/20` is 20 rounds at full speed, `/kraken/pace/10`
- * one round at ten times the recorded speed, each frame preceded by the time at which it was written. A line on
- * standard output contains the port. Control frames begin with `#`: `#listings` comes first, `#end` last.
+ * The feed benchmark's venue, in its own process: every connection receives one workload, as fast as the socket accepts
+ * it or at a fixed rate, whatever it requests. `/kraken/fast/20` is 20 rounds at full speed, `/kraken/pace/10` one
+ * round at ten times the recorded speed, with each frame preceded by its writing time. A line on standard output
+ * contains the port. Control frames begin with `#`: `#listings` comes first, `#end` last.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,10 +12,10 @@ import { pathToFileURL } from 'node:url'
 import type { VenueName } from '../src/streaming/sources/venues/venues.ts'
 import { WORKLOADS, type Workload } from './feed-workloads.ts'
 
-/** Delay of the first frame: time for the connector to list the pairs and to fetch their snapshots. */
+/** The first frame's delay: time for the connector to list the pairs and to fetch their snapshots. */
 export const LISTINGS_FRAME = '#listings'
 export const END_FRAME = '#end'
-/** Digits of a time, in microseconds of the monotonic clock, before a frame that is sent at a fixed rate. */
+/** Digits in a time, in microseconds on the monotonic clock, before a frame sent at a fixed rate. */
 export const STAMP_DIGITS = 16
 
 /** RFC 6455, 1.3. */

@@ -1,8 +1,7 @@
 /**
- * The input of the feed benchmark for each connector: the recorded book and trade frames of its venue, in order. The
- * recordings are next to the repository; a venue without a recording is omitted, and Coinbase, whose frames are
- * renumbered here in any case, gets generated frames instead. Of Bybit and Bitstamp there are only synthetic
- * recordings.
+ * The feed benchmark's input for each connector: its venue's recorded book and trade frames, in order. The recordings
+ * are next to the repository. A venue without a recording is omitted, except Coinbase: its frames are renumbered here
+ * in any case, so it gets generated frames instead. For Bybit and Bitstamp there are only synthetic recordings.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -27,7 +26,7 @@ import { OKX_CAPTURES, okxRecordings } from '../test/support/venues/okx.ts'
 import { type LevelText, PlainBook, type PlainLevels } from '../test/support/venues/plain-book.ts'
 
 export interface BenchFrame {
-  /** Its time after the first frame. */
+  /** The time since the first frame. */
   readonly milliseconds: number
   readonly text: string
 }
@@ -37,10 +36,10 @@ export interface Workload {
   readonly origin: 'recorded' | 'made'
   readonly frames: readonly BenchFrame[]
   readonly listings: readonly Listing[]
-  /** Levels per side of the subscription, by symbol. */
+  /** The subscription's levels per side, by symbol. */
   readonly depths: ReadonlyMap<string, number>
   readonly createProtocol: () => VenueProtocol<unknown>
-  /** The text of the frames for a round (the first is 0) when one round follows another on one connection. */
+  /** The frame's text in a round (the first is 0) when rounds follow each other on one connection. */
   readonly inRound: (text: string, round: number) => string
 }
 
@@ -81,7 +80,7 @@ function coinbase(): Workload {
   return coinbaseOf('recorded', inOrder(recordings), listings)
 }
 
-/** The frames of one connection with subscriptions to all products: their numbers continue from round to round. */
+/** One connection's frames with subscriptions to all products: their numbers continue from round to round. */
 function coinbaseOf(origin: Workload['origin'], unnumbered: readonly BenchFrame[], listings: readonly Listing[]) {
   const frames = unnumbered.map(({ milliseconds, text }, index) => ({
     milliseconds,
@@ -124,7 +123,7 @@ function madeCoinbase(): Workload {
   return coinbaseOf('made', timed, [listing(symbol, 2, 8)])
 }
 
-/** Lists and snapshots are fetched beforehand and cost no time of the benchmark. */
+/** Lists and snapshots are fetched beforehand and cost the benchmark no time. */
 async function binance(): Promise<Workload> {
   const recordings = binanceRecordings()
   const symbols = recordings.map(({ symbol }) => symbol)
@@ -165,7 +164,7 @@ async function binance(): Promise<Workload> {
   }
 }
 
-/** By symbol: the range of the update numbers in one recording. */
+/** By symbol: the range of update numbers in one recording. */
 function updateSpans(frames: readonly BenchFrame[]): Map<string, number> {
   const firsts = new Map<string, number>()
   const spans = new Map<string, number>()
@@ -208,7 +207,10 @@ function bybit(): Workload {
   }
 }
 
-/** The synthetic recording. Rounds follow one another in time; the last message of each leads back to the first book. */
+/**
+ * The synthetic recording. Rounds follow one another in time, and each round's last message leads back to the first
+ * book.
+ */
 function bitstamp(): Workload {
   const recordings = bitstampRecordings()
   const symbols = recordings.map(({ pair }) => pair)

@@ -1,9 +1,9 @@
 /**
- * The connectors: messages per second of CPU time that each can process, and the latency that it adds. *Read* is the
- * protocol, the pair and its listener in this process, compared with `JSON.parse` of the same frames in the same
- * rounds; *socket* is the whole source with its connection, fed by another process. The latency is measured at ten
- * times the recorded speed: from the moment a frame leaves the WebSocket client to its event at the listener, and from
- * the other process's write to the same.
+ * The connectors: messages per second of CPU time that each can process, and its added latency. *Read* is the protocol,
+ * the pair and its listener in this process, compared with `JSON.parse` on the same frames in the same rounds. *Socket*
+ * is the whole source with its connection, fed by another process. The latency is measured at ten times the recorded
+ * speed: from the moment a frame leaves the WebSocket client to its event at the listener, and from the other process's
+ * write to the same.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,7 +29,7 @@ const CONTROL = '#'.charCodeAt(0)
 const log = createLog('error')
 const clock = createSystemClock()
 
-/** Frames to read in one run; small recordings are read repeatedly. */
+/** Frames to read per run. Small recordings are read repeatedly. */
 interface Size {
   readonly rounds: number
   readonly frames: number
@@ -104,7 +104,7 @@ function parseAll({ frames }: Workload, passes: number): number {
   return perSecond(frames.length * passes, cpuMicroseconds() - started)
 }
 
-/** Each pass begins with new pairs; creating them costs no time of the run. */
+/** Each pass begins with new pairs, whose creation costs the run no time. */
 async function readAll(workload: Workload, passes: number): Promise<number> {
   const { frames } = workload
   let microseconds = 0
@@ -130,7 +130,7 @@ async function readAll(workload: Workload, passes: number): Promise<number> {
   return perSecond(frames.length * passes, microseconds)
 }
 
-/** Numbers the trades of venues that do not; nothing interrupts them here. */
+/** Numbers the trades from venues that do not. Nothing interrupts them here. */
 function createBridge(
   { hasUnnumberedTrades }: VenueProtocol<unknown>,
   pairs: ReadonlyMap<string, VenuePair<unknown>>,
@@ -201,7 +201,7 @@ async function readFromSocket(workload: Workload, url: string, passes: number): 
   return value
 }
 
-/** Latencies in microseconds, of each frame that causes an event. */
+/** Latencies in microseconds, for each frame that causes an event. */
 async function readAtPace(workload: Workload, url: string): Promise<{ fromRead: number[]; fromWrite: number[] }> {
   const fromRead: number[] = []
   const fromWrite: number[] = []
@@ -234,7 +234,7 @@ interface Handlers {
   readonly onEnd: () => void
 }
 
-/** Runs a source on one connection of the other process until that has sent everything. */
+/** Runs a source on one connection to the other process until everything is sent. */
 async function connect(
   workload: Workload,
   url: string,
@@ -308,7 +308,7 @@ class EventCounter {
     }))
   }
 
-  /** A connector that loses the sequence of frames measures nothing. */
+  /** A connector that loses the frame sequence measures nothing. */
   expectClean(): void {
     if (this.#events === 0 || this.#reasons.length > 0) {
       throw new Error(`${this.#venue}: ${this.#events} events; lost: ${this.#reasons.slice(0, 3).join('; ')}`)
@@ -316,7 +316,7 @@ class EventCounter {
   }
 }
 
-/** CPU time of all threads of this process, which other load on the machine hardly affects. */
+/** CPU time for all threads in this process, which other load on the machine hardly affects. */
 function cpuMicroseconds(): number {
   const { user, system } = process.cpuUsage()
   return user + system

@@ -1,7 +1,7 @@
 /**
- * The messages of the ingest benchmark, as docs/how-to/feeding-your-own-book.md describes them: the events of the simulator as
- * levels, so that the same changes can be measured with and without the publication, and a generated book of single
- * orders. Both are reproducible by seed. Payloads are prepared once; each run numbers them in an epoch of its own.
+ * The ingest benchmark's messages, as docs/how-to/feeding-your-own-book.md describes them: the simulator's events as
+ * levels, so that the same changes can be measured with and without the publication, and a generated book with single
+ * orders. A seed reproduces both. Payloads are prepared once, and each run numbers them in its own epoch.
  */
 import { formatDecimal, type Scaled } from '../src/platform/base/decimal.ts'
 import {
@@ -30,17 +30,17 @@ export const SEED = 7
 
 const TIME = '2026-11-20T12:00:00.123456789Z'
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN' }
-/** The virtual rate at which the events of the simulator are drawn; the events do not depend on it. */
+/** The virtual rate for drawing the simulator's events. The events do not depend on it. */
 const DRAWN_PER_SECOND = 10_000
 
-/** Resting orders of the generated book, on average. */
+/** Resting orders in the generated book, on average. */
 const ORDERS = 5_000
 const MID = 6_000_000
-/** Mean distance of an order from the middle in price steps. */
+/** An order's mean distance from the middle in price steps. */
 const MEAN_DISTANCE = 60
 const PARTS = 1_000_000
 
-/** Texts of payloads: a SNAPSHOT and the messages after it. */
+/** Payload texts: a SNAPSHOT and the messages after it. */
 export interface Payloads {
   readonly snapshot: string
   readonly updates: readonly string[]
@@ -51,7 +51,7 @@ export function messageText(payload: string, epoch: string, seq: number): string
   return `{"channel":"publication","payload":${payload},"stream":{"epoch":"${epoch}","seq":${seq}}}`
 }
 
-/** The first events of the simulator. */
+/** The simulator's first events. */
 export async function levelPayloads(count: number): Promise<Payloads> {
   let snapshot = ''
   let trades = 0
@@ -80,7 +80,7 @@ export interface OrderScript {
   readonly changes: readonly OrderChange[]
 }
 
-/** Of 20 changes, 8 are new orders, 7 deletions, 3 modifications and 2 trades, each with half of its order. */
+/** Among 20 changes, 8 are new orders, 7 deletions, 3 modifications and 2 trades, each with half its order. */
 export function orderScript(count: number): OrderScript {
   const random = createRandomStream(SEED, 'orders')
   const orders: { orderId: string; side: Side; price: number; amount: number }[] = []
@@ -123,7 +123,7 @@ export function orderScript(count: number): OrderScript {
   return { resting, changes: Array.from({ length: count }, change) }
 }
 
-/** The script as messages of `each` changes. */
+/** The script as messages with `each` changes. */
 export function orderPayloads({ resting, changes }: OrderScript, each: number): Payloads {
   const orders = resting.map(restingText)
   const prices = new Map(resting.map(({ orderId, side, price }) => [orderId, { side, price }]))

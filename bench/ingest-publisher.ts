@@ -1,8 +1,8 @@
 /**
- * The publisher of the ingest benchmark, a process of its own. Every frame of a run is encoded before the first one is
- * sent. At a fixed rate each message is a write of its own at its time, by a loop that never sleeps; as fast as it goes,
- * writes have 64 KiB and the next one begins when the kernel has taken the one before. It reports how long it waited for
- * the kernel, and the share of its time that it spent writing.
+ * The ingest benchmark's publisher, in its own process. Every frame in a run is encoded before the first one is sent.
+ * At a fixed rate each message is its own write at its own time, by a loop that never sleeps. At full speed, writes
+ * have 64 KiB, and the next one begins when the kernel has taken the previous one. It reports how long it waited for
+ * the kernel, and the share of its time spent writing.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import {
   type Payloads,
 } from './ingest-messages.ts'
 
-/** The arguments of the process, as JSON: the largest numbers of messages and order changes of a run. */
+/** The process's arguments, as JSON: a run's largest numbers of messages and order changes. */
 export interface PublisherSetup {
   readonly levels: number
   readonly changes: number
@@ -35,7 +35,7 @@ const CHUNK_BYTES = 65_536
 class Publisher {
   readonly #setup: PublisherSetup
   #levels: Payloads | undefined
-  /** By the number of changes in one message. */
+  /** By the number of changes per message. */
   readonly #orders = new Map<number, Payloads>()
   #epochNumber = 0
   #snapshot = ''
@@ -47,7 +47,7 @@ class Publisher {
     this.#setup = setup
   }
 
-  /** Numbers the first `count` messages in a new epoch: levels, or `each` changes of orders. */
+  /** Numbers the first `count` messages in a new epoch: levels, or `each` order changes. */
   async prepare(count: number, each: number): Promise<Answer> {
     const { snapshot, updates } = await this.#payloads(each)
     this.#epochNumber += 1
@@ -66,7 +66,7 @@ class Publisher {
     return {}
   }
 
-  /** Listens for pulling connections; each receives an acknowledgement and the SNAPSHOT of the epoch. */
+  /** Listens for pulling connections. Each receives an acknowledgement and the epoch's SNAPSHOT. */
   async listen(): Promise<number> {
     const server = createServer()
     server.on('upgrade', (incoming, socket: Socket) => this.#accept(incoming, socket))
@@ -75,7 +75,7 @@ class Publisher {
     return (server.address() as AddressInfo).port
   }
 
-  /** Sends all messages on every line: `rate` a second, or as fast as it goes (0). */
+  /** Sends all messages on every line: `rate` a second, or at full speed (0). */
   send(rate: number): Promise<Answer> {
     return rate === 0 ? this.#sendFast() : this.#sendAtRate(rate)
   }
@@ -135,7 +135,7 @@ class Publisher {
     return { seconds: microseconds / 1e6, waited: waited / microseconds, writing: 0, lateMicroseconds: 0 }
   }
 
-  /** Each message is a write of its own, also when it is late. */
+  /** Each message is its own write, even when it is late. */
   async #sendAtRate(rate: number): Promise<Answer> {
     const begun = nowMicroseconds()
     const late: number[] = []
@@ -147,7 +147,7 @@ class Publisher {
       late.push(before - due)
       for (const socket of this.#sockets) socket.write(frame)
       writing += nowMicroseconds() - before
-      // Lets acknowledgements be read, and what the kernel did not take be written.
+      // Lets acknowledgements be read, and pending data be written to the kernel.
       if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     const microseconds = nowMicroseconds() - begun
@@ -200,7 +200,7 @@ function chunksOf(frames: readonly Buffer[]): Buffer[] {
   return chunks
 }
 
-/** One text frame; those of a client are masked. RFC 6455, 5.2. */
+/** One text frame. A client's frames are masked. RFC 6455, 5.2. */
 function encode(text: string, isMasked: boolean): Buffer {
   const payload = Buffer.from(text)
   const { length } = payload

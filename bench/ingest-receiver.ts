@@ -1,8 +1,8 @@
 /**
- * The receiving process of the ingest benchmark: the ingest listener on a real socket, or the source that pulls, each with
- * a sequencer, a bus and a replica, and the same pipeline behind the simulator. The processor time is that of the whole
- * process, from the first message after the SNAPSHOT until nothing is left to do. A market that is lost or misses
- * executions meanwhile ends the process: it would measure nothing.
+ * The ingest benchmark's receiving process: the ingest listener on a real socket, or the pulling source, each with a
+ * sequencer, a bus and a replica, and the same pipeline behind the simulator. The processor time is the whole
+ * process's, from the first message after the SNAPSHOT until nothing is left to do. A market that is lost or misses
+ * executions meanwhile ends the process, because it would measure nothing.
  */
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
@@ -25,7 +25,7 @@ import { VirtualClock } from '../test/support/virtual-clock.ts'
 import { type Answer, answerCommands, writeAnswer } from './fanout-driver.ts'
 import { INGEST_MARKET, INGEST_TOKEN, SEED } from './ingest-messages.ts'
 
-/** The virtual rate of the simulator as fast as it goes: about as many messages a commit as publishers reach. */
+/** The simulator's virtual rate at full speed: about as many messages per commit as publishers reach. */
 const FAST_PER_SECOND = 50_000
 /** Time after the last message for its commit, and for the other line. */
 const SETTLE_MILLISECONDS = 30
@@ -69,7 +69,7 @@ class Pipeline {
     return this.#count >= this.#expected
   }
 
-  /** Waits for the SNAPSHOT of a run of this many messages. */
+  /** Waits for the SNAPSHOT before a run with this many messages. */
   async expect(count: number): Promise<Answer> {
     while (!this.#isLive) await pause(WAIT_MILLISECONDS)
     await pause(SETTLE_MILLISECONDS)
@@ -117,7 +117,7 @@ class Pipeline {
   }
 }
 
-/** The ingest listener, with one client that may publish the market; its token is its id. */
+/** The ingest listener, with one client that may publish the market. Its token is its id. */
 export async function openIngest(
   pipeline: Pick<Pipeline, 'sourceMarket'>,
 ): Promise<{ readonly port: number; readonly source: Source }> {
@@ -226,7 +226,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
       pulling = startPull(pulled, publisherPort)
       return {}
     },
-    /** Resolves when no line of the market is connected. */
+    /** Resolves when none of the market's lines is connected. */
     async idle() {
       await pulling?.stop()
       pulling = undefined

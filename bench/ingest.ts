@@ -1,9 +1,9 @@
 /**
- * Feeding one's own book: processor time per message of the process that receives the messages of a publisher over a
- * WebSocket, from the socket to the replica, at a fixed rate and as fast as it goes; in the same rounds, the same events
- * straight from the simulator in that process. The publisher is a process of its own, on another core where `taskset`
- * exists. That it is not the limit is reported too: as fast as it goes, the rate of its writes while the kernel takes them;
- * at a fixed rate, the share of its time in which it wrote. Last, the cost of single orders without messages.
+ * Feeding your own book: processor time per message in the process that receives a publisher's messages over a
+ * WebSocket, from the socket to the replica, at a fixed rate and at full speed. In the same rounds, the same events
+ * straight from the simulator in that process. The publisher is its own process, on another core where `taskset`
+ * exists. The report shows that it is not the limit: at full speed, by its write rate while the kernel takes the data,
+ * and at a fixed rate, by the share of its time spent writing. Last, the cost of single orders without messages.
  */
 import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
@@ -17,7 +17,7 @@ import { type BenchResult, resultTable } from './result.ts'
 const RECEIVER_CORE = 0
 const PUBLISHER_CORE = 1
 
-/** Messages a second at a fixed rate. */
+/** Messages per second at a fixed rate. */
 const LEVEL_RATE = 10_000
 const ORDER_RATE = 50_000
 
@@ -25,7 +25,7 @@ interface Size {
   readonly rounds: number
   /** Seconds at a fixed rate. */
   readonly seconds: number
-  /** Messages with levels, and order changes, as fast as it goes. */
+  /** Messages with levels, and order changes, at full speed. */
   readonly levels: number
   readonly changes: number
 }
@@ -35,10 +35,10 @@ interface Load {
   /** `simulator` has no publisher. */
   readonly way: 'push' | 'pull' | 'simulator'
   readonly lines: number
-  /** Order changes in one message; 0 = levels. */
+  /** Order changes per message; 0 = levels. */
   readonly each: number
   readonly count: number
-  /** Messages a second; 0 = as fast as it goes. */
+  /** Messages per second; 0 = full speed. */
   readonly rate: number
   readonly reference?: string
 }
@@ -49,8 +49,8 @@ interface Reading {
   readonly core: number
   readonly messagesPerCommit: number
   /**
-   * Messages a second that the publisher wrote, without its waits for the kernel: an upper bound, because writes
-   * continue then.
+   * Messages per second that the publisher wrote, without its waits for the kernel. This is an upper bound, because
+   * writes continue during those waits.
    */
   readonly written: number
   readonly writing: number

@@ -1,11 +1,11 @@
 /**
- * Runs measurements in turns, one run of each per round, so that the load of the machine affects all alike; the first round
+ * Runs measurements alternately, one run each per round, so that the machine's load affects all alike. The first round
  * is a warm-up and is not counted.
  */
 import { secondsOf } from './process-time.ts'
 import type { BenchResult } from './result.ts'
 
-/** A measurement of every round: its work in one round, and its results. */
+/** A measurement in every round: its work in one round, and its results. */
 export interface Contender {
   readonly name: string
   readonly unit: string
@@ -15,7 +15,7 @@ export interface Contender {
   run(): Promise<number>
 }
 
-/** The values of each contender, followed by the part of a core that its process used. */
+/** Each contender's values, followed by the part of a core used by its process. */
 export async function interleaved(contenders: readonly Contender[], rounds: number): Promise<BenchResult[]> {
   const results = contenders.map(({ name, unit, reference }) => ({
     name,

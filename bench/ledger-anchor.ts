@@ -1,15 +1,15 @@
 /**
  * The reference for deposits: a ledger in the manner of the public project pgledger, written for this comparison.
- * Accounts have a balance and a version; one call of a database function makes one transfer or, as there, several: it locks
- * all their accounts in order of their ids, and for each transfer updates two of them, and writes the transfer and two entries
- * with the balances before and after. Ids are texts with a prefix and the time first, as there, but created by a plain SQL
- * expression, which is cheaper than the original's function.
+ * Accounts have a balance and a version. As there, one call to a database function makes one transfer or several. It
+ * locks all their accounts in id order. For each transfer it updates two accounts, and writes the transfer and two
+ * entries with the balances before and after. As there, ids are texts with a prefix and the time first, but they are
+ * created by a plain SQL expression, which is cheaper than the original's function.
  */
 import type { Db } from '../src/platform/store/db.ts'
 import { sql } from '../src/platform/store/sql.ts'
 import { type Contender, perSecond } from './interleaved.ts'
 
-/** As in the benchmark of that project: every transfer contends for its accounts with others. */
+/** As in that project's benchmark: every transfer contends for its accounts with others. */
 const ACCOUNTS_CONTENDED = 10
 /** Enough accounts that transfers hardly ever contend. */
 const ACCOUNTS_SPREAD = 1_000
@@ -113,7 +113,7 @@ const SCHEMA = [
   $$`,
 ]
 
-/** The measurement with which single reports (1), or reports in batches, are compared. */
+/** The reference measurement for single reports (1), or for reports in batches. */
 export function anchorName(batch: number): string {
   return nameOf(ACCOUNTS_CONTENDED, batch)
 }
@@ -122,7 +122,7 @@ function nameOf(accounts: number, batch: number): string {
   return `anchor: transfers among ${accounts} accounts${batch === 1 ? '' : `, ${batch} per call`}`
 }
 
-/** Its transfers per second, one by one and in calls of `batch`. */
+/** The ledger's transfers per second, one by one and in calls with `batch` transfers. */
 export function anchorContenders(anchor: LedgerAnchor, batch: number, milliseconds: number): readonly Contender[] {
   return [ACCOUNTS_CONTENDED, ACCOUNTS_SPREAD].flatMap((accounts) => [
     {
@@ -139,11 +139,11 @@ export function anchorContenders(anchor: LedgerAnchor, batch: number, millisecon
 }
 
 export interface LedgerAnchor {
-  /** One transfer in a transaction of its own, between two of the first `accounts` at random. */
+  /** One transfer in its own transaction, between two random accounts among the first `accounts`. */
   transfer(accounts: number): Promise<void>
-  /** As many of these transfers in one call, which is one transaction. */
+  /** This many transfers in one call, which is one transaction. */
   transfers(accounts: number, batch: number): Promise<void>
-  /** Throws unless the balances are the sums of the entries, and sum to zero. */
+  /** Throws unless the balances equal the sums of the entries, and sum to zero. */
   verify(): Promise<void>
 }
 

@@ -1,8 +1,8 @@
 /**
- * For how long the event loop of the service is blocked while it answers the longest pages of a list: large accounts up
- * to the byte limit of a page (2 MiB), and 1,000 small ones. The client is a thread of its own; every request is for
- * another page, so that no cache helps. The longest delay during each response counts, sampled every millisecond; the
- * reference requests pages of one record.
+ * How long the service's event loop is blocked while it answers a list's longest pages: large accounts up to the page's
+ * byte limit (2 MiB), and 1,000 small ones. The client is its own thread. Every request is for another page, so that no
+ * cache helps. The longest delay during each response counts, sampled every millisecond. The reference requests pages
+ * with one record.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
@@ -29,7 +29,7 @@ async function measure(engine: string, db: Db, rounds: number): Promise<BenchRes
   for (const { customerId } of [small, large]) {
     await fillAccounts(db, { customerId, count: ACCOUNTS, firstMilliseconds: FIRST_MILLISECONDS })
   }
-  // 16 KiB of metadata, the maximum of an account.
+  // 16 KiB of metadata, an account's maximum.
   await sql`update accounts set metadata = ${`{"text":"${'x'.repeat(16_000)}"}`}::text
     where customer_id = ${large.customerId}`.execute(db.tables())
   const client = new Client(node.url)
@@ -56,7 +56,7 @@ async function measure(engine: string, db: Db, rounds: number): Promise<BenchRes
   return results
 }
 
-/** Requests pages from a thread of its own; returns only the cursor of the next page. */
+/** Requests pages from its own thread. Returns only the next page's cursor. */
 class Client {
   readonly #thread: Worker
   #pending: { resolve: (cursor: string | undefined) => void; reject: (error: Error) => void } | undefined

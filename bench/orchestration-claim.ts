@@ -1,7 +1,7 @@
 /**
- * The cost of a claim of 50: with 100,000 due orchestrations and a growing number of finished ones, and with finished ones
- * whose rows cannot be removed because an older transaction is open. The rows are created by SQL. As for a worker, claimed
- * orchestrations are no longer due.
+ * The cost of a claim for 50: with 100,000 due orchestrations and a growing number of finished ones, and with finished
+ * ones whose rows cannot be removed because an older transaction is open. The rows are created by SQL. As for a worker,
+ * claimed orchestrations are no longer due.
  */
 import { claimWork } from '../src/money/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../src/money/orchestrations/start.ts'
@@ -19,14 +19,14 @@ const LIMIT = 50
 /** Rows per statement, so that none takes long. */
 const SLICE = 250_000
 const FILL_MILLISECONDS_MAX = 600_000
-/** Deposits per second with which the finished work is spread over the time before. */
+/** Deposits per second, which spreads the finished work over the preceding time. */
 const PACE = 300
 /** Claims with an old open transaction. */
 const CLAIMS_BESIDE = 30
 
 const REQUEST = { kinds: [CONVERT_KIND], limit: LIMIT, claimSeconds: 60 }
 
-/** A claim of a worker that has just started, which searches all due work. */
+/** A claim by a worker that has just started, which searches all due work. */
 const claimAllDue = (db: Db) => claimWork(db, REQUEST, ALL_DUE)
 
 /** @param sizes numbers of finished orchestrations, ascending */
@@ -57,7 +57,7 @@ export async function measureClaims(db: Db, sizes: readonly number[]): Promise<B
 }
 
 /**
- * @param address of the store, for the session that keeps its transaction open
+ * @param address the store's, for the session that keeps its transaction open
  * @param finished orchestrations whose work was due, claimed and finished since the transaction began
  */
 export async function measureClaimsBesideOldTransaction(
@@ -76,7 +76,7 @@ export async function measureClaimsBesideOldTransaction(
       const before = await timed(() => claimAllDue(db))
       await fill(db, LIMIT, true, 0)
       const after = await timed(() => search.claim((isRecent) => claimWork(db, REQUEST, isRecent)))
-      // The first claim of a worker includes everything that is due.
+      // A worker's first claim includes everything due.
       if (claim === 0) continue
       runs.everything.push(before)
       runs['since the last claim'].push(after)

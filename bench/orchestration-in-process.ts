@@ -1,8 +1,8 @@
 /**
- * Deposits COMPLETED per second in process: reports handed to the module, without HTTP, JSON and authorisation. They are
- * compared with the transfers per second of a ledger in the manner of pgledger on the same server with as many connections,
- * batches with batches, alternating; what users see is measured by `orchestration`. PostgreSQL runs on this machine with its
- * default settings and syncs to the disk.
+ * Deposits COMPLETED per second in process: reports handed to the module, without HTTP, JSON and authorisation. They
+ * are compared with the transfers per second in a ledger in the manner of pgledger on the same server with as many
+ * connections, batches with batches, alternating. `orchestration` measures what users see. PostgreSQL runs on this
+ * machine with its default settings and syncs to the disk.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,15 +21,15 @@ import { measureClaims, measureClaimsBesideOldTransaction } from './orchestratio
 import { newReport, type OrchestrationService, startOrchestrationService } from './orchestration-service.ts'
 import type { BenchResult } from './result.ts'
 
-/** The default of `store.connections_max`. */
+/** The default for `store.connections_max`. */
 const CONNECTIONS = 10
 /** Concurrent callers of `select 1`: enough to keep every connection busy. */
 const CALLERS = 20
-/** Customers of the runs with many. */
+/** Customers in the runs with many. */
 const RECEIVERS = 1_000
-/** Concurrent sources of reports, with one deposit each, or fifty each. */
+/** Concurrent report sources, with one deposit each, or fifty each. */
 const REPORTERS = 100
-/** Deposits per second of the latency measurement. */
+/** Deposits per second in the latency measurement. */
 const PACE = 100
 const BATCH = 50
 /** Sources that report batches: enough for as many full groups as the service commits at the same time. */
@@ -40,11 +40,11 @@ const clock = createSystemClock()
 interface Size {
   readonly rounds: number
   readonly milliseconds: number
-  /** Of deposits at a constant rate. */
+  /** For deposits at a constant rate. */
   readonly pacedSeconds: number
-  /** The number of finished orchestrations in the measurement of claims. */
+  /** How many finished orchestrations the claims are measured with. */
   readonly finished: readonly number[]
-  /** The number of finished orchestrations whose rows an old transaction keeps from being removed. */
+  /** How many finished orchestrations have rows that an old transaction keeps from being removed. */
   readonly kept: number
 }
 
@@ -57,7 +57,7 @@ const ORDINARY: Size = {
   kept: 500_000,
 }
 
-/** `BENCH_FINISHED_MILLIONS`: millions of finished orchestrations; 1 by default, because more take many minutes. */
+/** `BENCH_FINISHED_MILLIONS`: millions of finished orchestrations, 1 by default, because more take many minutes. */
 function finishedMax(): number {
   return Number(process.env.BENCH_FINISHED_MILLIONS ?? 1) * 1_000_000
 }
@@ -67,7 +67,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return [...(hasPostgres ? await onPostgres(size) : []), ...(await onEmbedded(size))]
 }
 
-/** The embedded store, empty and on the disk of this machine; it is removed afterwards. */
+/** The embedded store, empty and on this machine's disk. It is removed afterwards. */
 async function onEmbedded(size: Size): Promise<BenchResult[]> {
   const { rounds, milliseconds, pacedSeconds } = size
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
@@ -142,7 +142,7 @@ async function onPostgres({ rounds, milliseconds, pacedSeconds, finished, kept }
   return results
 }
 
-/** Deposits at a constant rate: the time from the report to COMPLETED, by the store's clock. */
+/** Deposits at a constant rate: the time from the report to COMPLETED, on the store's clock. */
 async function paced(
   service: OrchestrationService,
   engine: string,
@@ -182,8 +182,8 @@ function makingReports(address: string): BenchResult {
 }
 
 /**
- * Reports for some time with concurrent callers, waits until all deposits are COMPLETED, and divides by the
- * whole time. The backlog is as large after a run as before it.
+ * Reports for some time with concurrent callers, waits until all deposits are COMPLETED, and divides by the whole time.
+ * The backlog is as large after a run as before it.
  */
 async function depositsPerSecond(
   service: OrchestrationService,

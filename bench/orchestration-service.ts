@@ -1,5 +1,5 @@
 /**
- * The deposits service and the worker of one process on a given store. Deposits are reported as by the operator API.
+ * The deposits service and one process's worker on a given store. Deposits are reported as through the operator API.
  */
 import { randomBytes } from 'node:crypto'
 import { isReport, type Report, readReport } from '../src/money/deposits/report.ts'
@@ -17,16 +17,16 @@ import { configOf } from '../test/support/rest.ts'
 
 export interface OrchestrationService {
   /**
-   * Reports a deposit at each of these addresses; resolves when all of them are stored, throws when one is not. With
+   * Reports a deposit at each of these addresses. Resolves when all are stored, and throws when one is not. With
    * `forWorker` nothing is converted as it is credited.
    */
   report(addresses: readonly string[], how?: 'forWorker'): Promise<void>
   /**
-   * Milliseconds from the report of a deposit until its orchestration was COMPLETED and the report was answered, by the clock
-   * that store and reporter share; for all deposits since the last call.
+   * Milliseconds from a deposit's report until its orchestration was COMPLETED and the report was answered, on the
+   * clock shared by store and reporter, for all deposits since the last call.
    */
   delays(): Promise<readonly number[]>
-  /** Resolves when no orchestration has work due. */
+  /** Resolves when no orchestration has due work. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
@@ -85,7 +85,7 @@ export function startOrchestrationService(db: Db): OrchestrationService {
   }
 }
 
-/** The work of `report` before it calls the service; measured alone, it is the cost of generating the load. */
+/** The work in `report` before it calls the service. Measured alone, it is the cost of generating the load. */
 export function newReport(address: string): Report {
   const report = readReport(
     {

@@ -1,9 +1,9 @@
 /**
- * Deposits as users report them: over HTTP to the operator listener of the built program, with the token of a reporter, as
- * JSON. Rules convert them at par, convert them at a market, or pay them out, and each run lasts until every orchestration
- * has ended; how each deposit ended is checked. On PostgreSQL they are compared with the transfers of another ledger on the
- * same server, batches with batches, in turns. PostgreSQL runs on this machine with its default settings, and both stores
- * sync to the disk.
+ * Deposits as users report them: over HTTP to the built program's operator listener, with a reporter's token, as JSON.
+ * Rules convert them at par, convert them at a market, or pay them out. Each run lasts until every orchestration has
+ * ended, and each deposit's outcome is checked. On PostgreSQL they are compared with another ledger's transfers on the
+ * same server, batches with batches, alternately. PostgreSQL runs on this machine with its default settings, and both
+ * stores sync to the disk.
  */
 import { createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
@@ -21,11 +21,11 @@ import type { BenchResult } from './result.ts'
 import { Api, newMachine, openStoreOf, type Program, REQUESTS_MAX, withProgram } from './served-program.ts'
 
 const BATCH = 50
-/** Concurrent requests of the reporter with one deposit each, and with a batch each. */
+/** The reporter's concurrent requests with one deposit each, and with a batch each. */
 const CALLERS = { single: REQUESTS_MAX, batch: 8 } as const
-/** The default of `store.connections_max`, for the other ledger too. */
+/** The default for `store.connections_max`, for the other ledger too. */
 const CONNECTIONS = 10
-/** Pause of the engine between two changes: books that set prices are at most five seconds old. */
+/** The engine's pause between two changes: books that set prices are at most five seconds old. */
 const ENGINE_MILLISECONDS = 1_000
 const FLAGS = { ...MARKET_FLAGS, ...PAYMENT_FLAGS }
 const log = createLog('error')

@@ -1,7 +1,7 @@
 /**
- * An engine that pushes the book of one market to the program. The best prices never change, with more than any benchmark
- * converts. One level far from them changes at a constant pace, each time to another amount, so that the book stays fresh and
- * every change can be found in the stream.
+ * An engine that pushes one market's book to the program. The best prices never change, and have larger amounts than
+ * any benchmark converts. One level far from them changes at a constant pace, each time to another amount, so that the
+ * book stays fresh and every change can be found in the stream.
  */
 import { Publisher } from '../packages/publisher/publisher.mjs'
 import { newCustomerToken, type Program } from './served-program.ts'
@@ -9,7 +9,7 @@ import { newCustomerToken, type Program } from './served-program.ts'
 export const MARKET = { symbol: 'BTCUSD', base_asset: 'BTC', quote_asset: 'USD', price_decimals: 2, amount_decimals: 8 }
 /** The best ask, in cents. */
 export const ASK_CENTS = 6_000_100n
-/** The settings of a program that takes the market from the engine. */
+/** The settings for a program that takes the market from the engine. */
 export const MARKET_FLAGS = {
   'ingest.port': '0',
   markets: JSON.stringify([{ ...MARKET, depth: 1000, sources: ['ingest'] }]),
@@ -18,7 +18,7 @@ const BEST = {
   bids: [{ price: '60000.00', amount: '1000000' }],
   asks: [{ price: '60001.00', amount: '1000000' }],
 }
-/** Levels that change in turns. */
+/** Levels that change alternately. */
 const CHANGING = 500
 
 /** Where the engine publishes, and as which client. */

@@ -1,8 +1,8 @@
 /**
  * The cost of receipts: the CPU time for the same seconds of a stream with and without a signer, on a virtual clock, as
- * a share of a core in real time; signatures; and the processor time of the longest callback of the event loop, by which
- * heartbeats and everything else are delayed. Every view changes between two heartbeats, so that each is signed once
- * per second.
+ * a share of a core in real time. Also the number of signatures, and the processor time of the longest event-loop
+ * callback, which delays heartbeats and everything else. Every view changes between two heartbeats, so each is signed
+ * once per second.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { createLog } from '../src/platform/base/log.ts'
@@ -22,7 +22,7 @@ import { VirtualClock } from '../test/support/virtual-clock.ts'
 import type { BenchResult } from './result.ts'
 
 const VIEWS = 1_000
-/** Sessions with the extended protocol, and the number of views that each has: all together, or spread. */
+/** Sessions with the extended protocol, and how many views each has: all together, or spread. */
 const SHAPES = [
   { name: '100 sessions, 10 books each', sessions: 100, books: 10 },
   { name: '1 session, 1,000 books', sessions: 1, books: 1_000 },
@@ -145,7 +145,7 @@ function subscribe(hub: Hub, { sessions, books }: (typeof SHAPES)[number]): void
   }
 }
 
-/** Notes the processor time of the longest callback, because the machine may do other work. */
+/** Notes the longest callback's processor time, because the machine may do other work. */
 class TimedClock extends VirtualClock {
   longestMilliseconds = 0
 

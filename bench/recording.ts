@@ -1,7 +1,7 @@
 /**
  * The cost of recording: the CPU time for the same minutes of the simulator with and without a recorder on the bus,
- * second by second on a virtual clock, as a fraction of one core in real time; and the growth of the file. The CPU time
- * of the compression threads is included. Also the longest event-loop tick while a keyframe of a large book is written.
+ * second by second on a virtual clock, as a fraction of one core in real time. Also the file's growth. The compression
+ * threads' CPU time is included. Also the longest event-loop tick while a large book's keyframe is written.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ import type { BenchResult } from './result.ts'
 /** Book updates per second in each of three markets. */
 const RATES = [40, 500, 7_000]
 const KEYFRAME_SECONDS = 60
-/** Levels of the book of a keyframe. */
+/** Levels in a keyframe's book. */
 const KEYFRAME_LEVELS = [20_000, 100_000, 250_000]
 const MARKETS = simulatedMarkets()
 
@@ -67,7 +67,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return results
 }
 
-/** The longest ticks while keyframes of one book are encoded and written. */
+/** The longest ticks while one book's keyframes are encoded and written. */
 async function keyframeTicks(path: string, levels: number, rounds: number): Promise<BenchResult> {
   const clock = createSystemClock()
   const bus = createMemoryBus()

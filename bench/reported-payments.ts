@@ -1,7 +1,7 @@
 /**
- * Payments that a reporter reports to the program, in each way in which a rule handles one: customers with a profile and a
- * rule per way, the reports, and what the store must have afterwards. Amounts are random but in one way: bank payments of one
- * amount are compared with each other, because one may be another one reported again.
+ * Payments reported to the program, one kind for each way in which a rule handles a payment: customers with a profile
+ * and a rule per way, the reports, and the store's required content afterwards. Amounts are random except in one way:
+ * bank payments with equal amounts are compared with each other, because one may repeat another's report.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Db } from '../src/platform/store/db.ts'
@@ -11,7 +11,7 @@ import { moneyViolations } from '../test/support/money-oracles.ts'
 import { ASK_CENTS } from './publishing-engine.ts'
 import { type Api, newCustomerToken, type Program } from './served-program.ts'
 
-/** The settings of a program that derives addresses. */
+/** The settings for a program that derives addresses. */
 export const PAYMENT_FLAGS = { 'custody.evm.xpub': accountPublicKey(5) }
 const CUSTOMERS = 20
 const ADDRESS = { crypto: { network: 'ETHEREUM' } }
@@ -57,7 +57,7 @@ interface ReportedDeposit {
 export class ReportedPayments {
   readonly #reporter: Api
   readonly #places: ReadonlyMap<Way, readonly Place[]>
-  /** Deposits that were answered, and what they must pay in minor units of the destination. */
+  /** The answered deposits, and what they must pay in minor units of the destination. */
   readonly #answered = new Map<Way, { readonly ids: string[]; units: bigint }>()
 
   private constructor(reporter: Api, places: ReadonlyMap<Way, readonly Place[]>) {
@@ -66,7 +66,7 @@ export class ReportedPayments {
     for (const way of WAYS) this.#answered.set(way, { ids: [], units: 0n })
   }
 
-  /** With new customers. @param reporter with the role `deposit_reporter` */
+  /** With new customers. @param reporter has the role `deposit_reporter` */
   static async create(program: Program, reporter: Api): Promise<ReportedPayments> {
     const places = new Map<Way, Place[]>(WAYS.map((way) => [way, []]))
     for (let number = 0; number < CUSTOMERS; number++) {
@@ -88,7 +88,7 @@ export class ReportedPayments {
     return new ReportedPayments(reporter, places)
   }
 
-  /** Reports this many new payments in one request; throws unless each is credited and has its orchestration. */
+  /** Reports this many new payments in one request. Throws unless each is credited and has its orchestration. */
   async report(way: Way, batch: number): Promise<void> {
     const made = Array.from({ length: batch }, () => this.#newReport(way))
     const reports = made.map(({ report }) => report)
@@ -110,10 +110,10 @@ export class ReportedPayments {
   }
 
   /**
-   * Throws unless every deposit that was answered has ended as its rule says, balances are what they must be, and no rule of
-   * the ledger is broken.
+   * Throws unless every answered deposit has ended as its rule requires, balances are right, and no ledger rule is
+   * broken.
    *
-   * @param references of the payments that were made
+   * @param references the references of the payments made
    */
   async check(db: Db, references: readonly string[]): Promise<void> {
     const kept = new Map<string, bigint>()
@@ -153,7 +153,7 @@ function randomCents(): bigint {
   return BigInt(CENTS.min + Math.floor(Math.random() * (CENTS.max - CENTS.min)))
 }
 
-/** How many of these deposits have ended, and the units that their orchestrations paid. */
+/** How many of these deposits have ended, and the units paid by their orchestrations. */
 async function readEnded(db: Db, ids: readonly string[]): Promise<{ readonly count: number; readonly units: bigint }> {
   const { rows } = await sql<{ count: number; units: string }>`
     select count(*)::int as count, coalesce(sum(destination_amount), 0)::text as units

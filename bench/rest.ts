@@ -1,7 +1,7 @@
 /**
- * The REST API over HTTP on both engines of the store: a page of 100 accounts out of a million, at the front of the
- * list and deep in it, compared with the statement alone through the same driver in the same run; creating an account;
- * a token. Service and client are one process, so the client's share is included in every figure.
+ * The REST API over HTTP on both store engines. A page with 100 accounts out of a million, at the front of the list and
+ * deep in it, is compared with the statement alone through the same driver in the same run. Also creating an account,
+ * and a token. Service and client are one process, so every figure includes the client's share.
  */
 import { Agent, request } from 'node:http'
 import { createLog } from '../src/platform/base/log.ts'
@@ -27,7 +27,7 @@ interface Size {
   readonly rounds: number
 }
 
-/** Sends one request and returns the text of its response, which must be successful. */
+/** Sends one request and returns its response's text, which must be successful. */
 type Send = (method: string, path: string, headers: Readonly<Record<string, string>>, body?: string) => Promise<string>
 
 async function measure(engine: string, db: Db, { count, rounds }: Size): Promise<BenchResult[]> {
@@ -61,7 +61,7 @@ async function measure(engine: string, db: Db, { count, rounds }: Size): Promise
 
 const NEW_ACCOUNT = JSON.stringify({ account: { identity_id: 'person-1' }, create_profile: true })
 
-/** One call of each in alternation, so that the load of the machine affects all alike. */
+/** One call each in alternation, so that the machine's load affects all alike. */
 async function interleaved(
   engine: string,
   works: Readonly<Record<string, () => Promise<unknown>>>,
@@ -106,7 +106,7 @@ async function tokens(engine: string, node: RestNode, send: Send, rounds: number
   return [...results, { name: `${engine}: tokens, ${CALLERS} at once`, unit: '/s', runs }]
 }
 
-/** The statement of a page alone. */
+/** A page's statement alone. */
 async function bare(db: Db, customerId: string, before = '9999-01-01T00:00:00Z'): Promise<void> {
   await sql`
     select id, customer_id, identity_id, ref_id, description, metadata, members, type, review_status, admin_disabled,

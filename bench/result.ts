@@ -1,12 +1,12 @@
-/** The result of a benchmark: every run of every measurement, from which medians and spreads are computed. */
+/** A benchmark's result: every run of every measurement, from which medians and spreads are computed. */
 
 export interface BenchResult {
-  /** What was measured, unique within the benchmark. */
+  /** The measurement's name, unique within the benchmark. */
   readonly name: string
   readonly unit: string
-  /** One value per run; the runs of all measurements of a benchmark are interleaved. */
+  /** One value per run. A benchmark's runs are interleaved across all its measurements. */
   readonly runs: number[]
-  /** The name of the measurement of the same benchmark that this one is compared with. */
+  /** The name of the reference measurement in the same benchmark. */
   readonly reference?: string
 }
 
@@ -16,7 +16,7 @@ export function median(runs: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** The range of the runs relative to the median: 0.1 = 10 %. */
+/** The runs' range relative to the median: 0.1 = 10 %. */
 export function spread(runs: readonly number[]): number {
   return (Math.max(...runs) - Math.min(...runs)) / median(runs)
 }

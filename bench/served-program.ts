@@ -1,6 +1,7 @@
 /**
- * The built program as users run it: `serve` in a process of its own, on free ports of 127.0.0.1 and in a new data folder. It
- * is called over HTTP, with tokens, as JSON. However the measurement ends, the process ends too and the folder is removed.
+ * The built program as users run it: `serve` in its own process, on free ports of 127.0.0.1 and in a new data folder.
+ * It is called over HTTP, with tokens, as JSON. However the measurement ends, the process ends too and the folder is
+ * removed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +16,7 @@ import { openEmbedded } from '../src/platform/store/embedded.ts'
 import { createSlowClock } from '../test/support/slow-clock.ts'
 
 const PROGRAM = join(import.meta.dirname, '../dist/main.js')
-/** Requests of one token at once: an operator may have 63. */
+/** One token's concurrent requests: an operator may have 63. */
 export const REQUESTS_MAX = 60
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
@@ -28,9 +29,9 @@ export interface Program {
   readonly ingest: string
   /** As an admin. */
   readonly operator: Api
-  /** Of another token: `http` with the API of customers, or the operator API. */
+  /** With another token: `http` has the customers' API, and `operator` the operator API. */
   api(listener: 'http' | 'operator', token: string): Api
-  /** Ends it as a deployment does, and throws when it did not end in order. */
+  /** Ends it as a deployment does, and throws when the shutdown was not orderly. */
   stop(): Promise<void>
 }
 
@@ -93,14 +94,14 @@ function programOf(ready: ReadyLine, folder: string, stop: () => Promise<void>):
   }
 }
 
-/** The answer of one request; without a status, the service ended the kept connection as it was sent. */
+/** The answer to one request. Without a status, the service closed the kept connection as it was sent. */
 interface Answered {
   readonly status: number | undefined
   readonly retryAfterSeconds: number
   readonly text: string
 }
 
-/** Calls with one token, over connections that are kept. */
+/** Calls with one token, over kept connections. */
 export class Api {
   /** Calls that were repeated. */
   static repeated = 0
@@ -114,8 +115,8 @@ export class Api {
   }
 
   /**
-   * The answer; throws when it is not 200. A call that is answered 503 is repeated after `Retry-After`, as callers should: all
-   * calls of these benchmarks are idempotent.
+   * The answer. Throws when it is not 200. A call answered with 503 is repeated after `Retry-After`, as callers should:
+   * all calls in these benchmarks are idempotent.
    */
   async call<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
     for (;;) {
@@ -154,19 +155,19 @@ export class Api {
   }
 }
 
-/** The embedded store of a program that has stopped, for statements about everything in it, which take their time. */
+/** The embedded store of a stopped program, for statements about everything in it, which take their time. */
 export function openStoreOf({ storeFolder }: Program): Promise<Db> {
   return openEmbedded({ folder: storeFolder, log: createLog('error'), clock: createSlowClock() })
 }
 
-/** The operator API with the token of a new operator with this role, which is its name. */
+/** The operator API with a token for a new operator with this role, which is also its name. */
 export async function newMachine({ operator, api }: Program, role: 'deposit_reporter' | 'executor'): Promise<Api> {
   await operator.call('POST', '/operators', { name: role, role })
   const { token } = await operator.call<{ token: string }>('POST', `/operators/${role}/tokens`, { name: role })
   return api('operator', token)
 }
 
-/** The token of a new client of a new customer. */
+/** A token for a new customer's new client. */
 export async function newCustomerToken(
   { operator, http }: Program,
   scopes: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The receiving process of the benchmark of large SNAPSHOTs: the ingest listener on a real socket, or the source that
- * pulls, with a sequencer, a bus and a replica. It measures the longest time for which the event loop did not run.
+ * The receiving process in the benchmark for large SNAPSHOTs: the ingest listener on a real socket, or the pulling
+ * source, with a sequencer, a bus and a replica. It measures the longest time for which the event loop did not run.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { pathToFileURL } from 'node:url'
@@ -17,7 +17,7 @@ import { type Answer, answerCommands, writeAnswer } from './fanout-driver.ts'
 import { INGEST_MARKET } from './ingest-messages.ts'
 import { openIngest, startPull } from './ingest-receiver.ts'
 
-/** Time for what follows the commit. */
+/** Time for the work after the commit. */
 const SETTLE_MILLISECONDS = 200
 
 class Market {
@@ -56,7 +56,7 @@ class Market {
     return {}
   }
 
-  /** Resolves after the commit of the SNAPSHOT. */
+  /** Resolves after the SNAPSHOT's commit. */
   async finish(): Promise<Answer> {
     while (this.#replica.version === this.#version) await pause(5)
     const milliseconds = performance.now() - this.#begun

@@ -1,6 +1,6 @@
 /**
- * A SNAPSHOT of 250,000 levels, all of them changed, that a publisher pushes or that is pulled: how long the event loop of
- * the receiving process does not run, from the socket to the replica.
+ * A SNAPSHOT with 250,000 levels, all changed, pushed by a publisher or pulled: how long the receiving process's event
+ * loop does not run, from the socket to the replica.
  */
 import { once } from 'node:events'
 import { cpus } from 'node:os'

@@ -1,7 +1,7 @@
 /**
- * Both engines of the store through `Db`, as the modules use it: rows inserted and read per second by 1, 16 and 64
- * concurrent callers. PostgreSQL runs on this machine with its default settings; both sync a commit to the disk before
- * they answer it.
+ * Both store engines through `Db`, as the modules use it: rows inserted and read per second by 1, 16 and 64 concurrent
+ * callers. PostgreSQL runs on this machine with its default settings. Both sync a commit to the disk before they answer
+ * it.
  */
 import type { Db } from '../src/platform/store/db.ts'
 import { sql } from '../src/platform/store/sql.ts'

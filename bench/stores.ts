@@ -1,6 +1,4 @@
-/**
- * Both engines of the store, empty and on the disk of this machine, one after the other; they are removed afterwards.
- */
+/** Both store engines, empty and on this machine's disk, one after the other. They are removed afterwards. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +13,7 @@ import type { BenchResult } from './result.ts'
 const log = createLog('error')
 const clock = createSystemClock()
 
-/** Runs `measure` on each engine; PostgreSQL, with its default settings, is omitted where it is not installed. */
+/** Runs `measure` on each engine. PostgreSQL, with its default settings, is omitted where it is not installed. */
 export async function measureStores(
   measure: (engine: 'embedded' | 'postgres', db: Db) => Promise<BenchResult[]>,
 ): Promise<BenchResult[]> {

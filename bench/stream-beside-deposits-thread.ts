@@ -1,6 +1,6 @@
 /**
- * An engine and a subscriber in one thread: on the message `take` it answers with the milliseconds from each change of the
- * engine until its UPDATE arrived, ascending, of all changes since the last answer. An error ends the benchmark.
+ * An engine and a subscriber in one thread. On the message `take` it answers with the milliseconds from each engine
+ * change until its UPDATE arrived, ascending, for all changes since the last answer. An error ends the benchmark.
  */
 import { once } from 'node:events'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
@@ -16,7 +16,7 @@ export interface StreamThreadStart {
 /** Between two changes. */
 const PAUSE_MILLISECONDS = 5
 
-// `npm run bench` loads every file of this folder.
+// `npm run bench` loads every file in this folder.
 if (!isMainThread) await run(workerData as StreamThreadStart)
 
 async function run({ engine, ws, token }: StreamThreadStart): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The stream's delay of a program with the embedded store, without deposits and while they are reported at a constant rate, in
- * turns: from an engine's message until the UPDATE that contains it has arrived at a subscriber. Engine and subscriber are one
- * thread, so both instants are of one clock.
+ * The stream's delay in a program with the embedded store, without deposits and while they are reported at a constant
+ * rate, alternately: from an engine's message until its UPDATE has arrived at a subscriber. Engine and subscriber are
+ * one thread, so both instants are on one clock.
  */
 import { startThread } from '../src/platform/base/thread.ts'
 import { MARKET_FLAGS, newEngineAccess, untilLive } from './publishing-engine.ts'
@@ -16,9 +16,9 @@ const SHARES = [0.5, 0.99]
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
 interface Size {
-  /** Of runs, one without deposits and one with them. */
+  /** Pairs of runs, one without deposits and one with them. */
   readonly pairs: number
-  /** Of a run. */
+  /** Per run. */
   readonly milliseconds: number
 }
 
@@ -86,7 +86,7 @@ async function measure(
   return arms.flatMap(({ results }) => results)
 }
 
-/** Calls `work` at a constant rate, however long it takes; resolves when all calls have. */
+/** Calls `work` at a constant rate, however long it takes. Resolves when all calls have. */
 async function paced(milliseconds: number, work: () => Promise<void>): Promise<void> {
   const start = performance.now()
   const calls: Promise<void>[] = []

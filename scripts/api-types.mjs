@@ -17,7 +17,7 @@ const TYPES = {
 /** Only the client is built. The console's types are needed where types are checked. */
 export const CLIENT_TYPES = 'packages/client/src/rest/openapi.ts'
 
-/** Generates these files, or all, where they are missing or older than their document. */
+/** Generates these files, or all, where they are missing or do not match their document. */
 export async function ensureApiTypes(targets = Object.keys(TYPES)) {
   for (const target of targets) {
     const [document, name] = TYPES[target]

@@ -1,11 +1,11 @@
 /*
- * The kernel's limit: writes finished frames to every connection, one write() (or writev() over the markets that the
- * connection reads) per tick, and does nothing else. No server that hands each connection its bytes through the kernel's
- * sockets can be faster than this on the same core.
+ * The kernel's limit: writes finished frames to every connection, one write() (or writev() over the connection's
+ * markets) per tick, and does nothing else. No server that hands each connection its bytes through the kernel's sockets
+ * can be faster than this on the same core.
  *
  * usage: limit FRAME_BYTES MARKETS
- * Answers {"port":N}; a connection names its markets in the path of its handshake (/0,3,7). Commands, one per line:
- *   flat COUNT                  as fast as the sockets accept: COUNT messages of every market per tick
+ * Answers {"port":N}. A connection names its markets in its handshake's path (/0,3,7). Commands, one per line:
+ *   flat COUNT                  as fast as the sockets accept: COUNT messages per market and tick
  *   paced COUNT MICROSECONDS    a tick every MICROSECONDS
  *   stop                        answers {"ticks":N,"waits":N}: all ticks, and those that found a full socket
  *   usage                       answers {"seconds":X,"cpuSeconds":X,"ticks":N}: the monotonic clock, CPU time and ticks so far
@@ -60,7 +60,7 @@ static uint64_t now_microseconds(void) {
   return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* COUNT frames of one market, one after the other: an UPDATE padded to the requested length. */
+/* COUNT frames for one market, one after the other: an UPDATE padded to the requested length. */
 static void build_block(int market, int count) {
   size_t payload = frame_bytes - 4;
   char text[1024];
@@ -95,7 +95,7 @@ static void stamp_blocks(int count, uint64_t event_microseconds) {
     }
 }
 
-/* Writes the rest of this tick; returns 1 when the kernel has taken all of it. */
+/* Writes the rest of this tick. Returns 1 when the kernel has taken all of it. */
 static int write_rest(struct connection *c, size_t block_bytes) {
   struct iovec parts[MARKETS_MAX];
   int part_count = 0;

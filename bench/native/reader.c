@@ -101,7 +101,7 @@ static size_t input_fill, input_used;
 static void die(const char *what);
 
 /*
- * The next complete line of the input, without its end; NULL when there is none yet. Buffered here and not in stdio,
+ * The input's next complete line, without its end, or NULL when there is none yet. Buffered here and not in stdio,
  * whose buffer is invisible to epoll.
  */
 static char *next_line(void) {
@@ -199,7 +199,7 @@ static void on_message(struct connection *c, const unsigned char *text, unsigned
   if (c->mode == READS && c->messages == expected) unsatisfied--;
 }
 
-/* Consumes one frame header; returns how many bytes of it were available. */
+/* Consumes one frame header. Returns how many of its bytes were available. */
 static size_t take_header(struct connection *c, const unsigned char *bytes, size_t length) {
   size_t taken = 0;
   for (;;) {
@@ -363,7 +363,7 @@ static int compare_hashes(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/* Groups the connections by their second message; a group with a kept text writes it to a file. */
+/* Groups the connections by their second message. A group with a kept text writes it to a file. */
 static void report_groups(void) {
   struct connection **sorted = malloc(sizeof *sorted * (size_t)connection_count);
   for (int index = 0; index < connection_count; index++) sorted[index] = &connections[index];
@@ -479,7 +479,9 @@ static void read_lines(int port) {
     c->mode = atoi(line);
     c->request = strdup(request);
     open_connection(c, port, path);
-    /* Many at once, because each waits for a tick of the server; the slow ones one by one: they have to be the first. */
+    /*
+     * Many at once, because each waits for a server tick. The slow ones go one by one, because they have to be first.
+     */
     if (c->mode == READS && index - unfinished + 1 < HANDSHAKES_AT_ONCE && index + 1 < connection_count) continue;
     while (unfinished <= index) finish_handshake(&connections[unfinished++]);
   }
@@ -501,7 +503,7 @@ int main(int argc, char **argv) {
   static struct epoll_event events[256];
   for (;;) {
     /*
-     * While it measures it does not sleep: a server would pay for waking it with every write, which it does not for
+     * While it measures it does not sleep. A server would pay for waking it with every write, which it does not for
      * clients on other machines, and a slow server more often than a fast one.
      */
     int count = epoll_wait(epoll_fd, events, 256, measuring ? 0 : subscribing ? 1 : 10);
