@@ -1,4 +1,4 @@
-/** A process that opens the stream and does nothing more, to be killed or stopped from outside. */
+/** A process that only opens the stream, to be killed or stopped from outside. */
 import { connect } from 'node:net'
 
 process.once('message', (settings) => {

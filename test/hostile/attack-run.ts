@@ -1,6 +1,6 @@
 /**
- * Runs families of attacks against one service, several concurrently, in an order determined by the seed. Every attack
- * has a generator of its own from (seed, family, serial), so that a failing one can be repeated alone.
+ * Runs attack families against one service, several concurrently, in an order determined by the seed. Every attack has
+ * its own generator from (seed, family, serial), so that a failing one can be repeated alone.
  */
 import { Random } from '../support/random.ts'
 import type { AttackContext, Family } from './family.ts'

@@ -1,4 +1,4 @@
-/** One built service process to be attacked, with the clients that attacks need, and a list of its secrets. */
+/** One built service process under attack, with the clients that attacks need, and a list of its secrets. */
 import { STREAM_SCOPE as READ_STREAM } from '../../src/contract/scopes.ts'
 import {
   type Flags,
@@ -17,7 +17,7 @@ const INBOUND_BYTES_MAX = 65_536
 const TOKENS_A_SECOND = 1_000
 const HEADER_BYTES_MAX = 524_288
 
-/** Peers of attacks answer no ping: their connections last this long unless something else ends them. */
+/** The attacks' peers answer no ping: their connections last this long unless something else ends them. */
 const SILENCE_SECONDS = 10
 
 export interface AttackedService {
@@ -27,7 +27,7 @@ export interface AttackedService {
   readonly secrets: ReadonlyMap<string, string>
 }
 
-/** @param certificate of the public listener, to be trusted; absent: it does not use TLS */
+/** @param certificate the public listener's, to be trusted; absent: it does not use TLS */
 export async function startAttackedService(
   folder: string,
   flags: Flags = {},
@@ -73,7 +73,7 @@ export async function startAttackedService(
   return { service, field, secrets }
 }
 
-/** Creates a customer with one client, and a token for all scopes of that client, which are separated by spaces. */
+/** Creates a customer with one client, and a token for all that client's scopes, which are separated by spaces. */
 export async function newCustomer(
   operator: OperatorApi,
   stream: Target,
@@ -91,7 +91,7 @@ export async function newCustomer(
   return { customerId, clientId, clientSecret, token }
 }
 
-/** Requests a token over a connection of its own. */
+/** Requests a token over its own connection. */
 export async function askForToken(
   target: Target,
   { clientId, clientSecret }: Omit<Credentials, 'token'>,
@@ -111,7 +111,7 @@ export async function askForToken(
   return answer
 }
 
-/** Stops the service; returns the problems of its end and of its output, secrets above all. */
+/** Stops the service. Returns the problems with its end and its output, secrets above all. */
 export async function stopAttackedService({ service, secrets }: AttackedService): Promise<string[]> {
   const metrics = await service.operator.metricsText()
   const { code, stdout, stderr } = await service.stop()

@@ -1,4 +1,4 @@
-/** Every attack with the counts of `npm run attack`, each once against a service of its own, without measuring time. */
+/** Every attack with the counts of `npm run attack`, each once against its own service, without measuring time. */
 import { beforeAll, expect, it } from 'vitest'
 import { ensureBuilt } from '../support/running-service.ts'
 import { ATTACKS } from './attacks/attacks.ts'

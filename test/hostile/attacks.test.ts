@@ -1,7 +1,7 @@
 /**
  * The short form of the attacks: small counts and a fixed seed, one after the other against one built service. The
- * tests check responses, counts, memory and CPU time of the process; `npm run attack` measures the latency of other
- * clients. `TIDEGATE_SEED` repeats another seed.
+ * tests check responses, counts, and the process's memory and CPU time. `npm run attack` measures other clients'
+ * latency. `TIDEGATE_SEED` repeats another seed.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,10 +16,10 @@ import { Stage } from './attacks/stage.ts'
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_122)
 const CHOSEN = ATTACKS.filter(({ isInTests }) => isInTests)
 
-/** The settings that the chosen attacks need; none contradicts another. */
+/** The settings that the chosen attacks need. None contradicts another. */
 const SETTINGS = Object.assign({}, ...CHOSEN.map(({ settings }) => (typeof settings === 'object' ? settings : {})))
 
-/** Far longer than a service takes that does not hang. */
+/** Far longer than any service takes that does not hang. */
 const ANSWER_MILLISECONDS_MAX = 30_000
 
 async function isAnswering(stage: Stage): Promise<boolean> {

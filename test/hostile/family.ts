@@ -5,7 +5,7 @@
 import type { Random } from '../support/random.ts'
 import type { Target } from './raw-peer.ts'
 
-/** The properties of the service that attacks need. */
+/** The service's properties that attacks need. */
 export interface AttackContext {
   readonly stream: Target
   readonly operator: Target
@@ -20,7 +20,7 @@ export interface AttackContext {
   readonly reader: Credentials
   /** A client with all scopes except the stream's. */
   readonly scopeless: Credentials
-  /** A client of a customer that is not on the allow list. */
+  /** A client whose customer is not on the allow list. */
   readonly unlisted: Credentials
 }
 
@@ -33,22 +33,22 @@ export interface Credentials {
 export interface Attack {
   readonly field: AttackContext
   readonly random: Random
-  /** Unique for every attack of a run. */
+  /** Unique for every attack in a run. */
   readonly serial: number
 }
 
 export interface Family {
   readonly name: string
-  /** Share of the requests of a run. */
+  /** Its share of a run's requests. */
   readonly share: number
   /** Sends some requests, checks every response, and resolves with their number. Throws what was wrong. */
   run(attack: Attack): Promise<number>
 }
 
-/** Part of every secret that an attack invents, so that one search finds any of them in an output. */
+/** Part of every secret invented by an attack, so that one search finds any of them in an output. */
 export const SECRET_MARK = 'Hostile-Secret'
 
-/** Names with a meaning for the prototypes of JavaScript. */
+/** Names with a meaning for JavaScript's prototypes. */
 export const PROTOTYPE_NAMES = [
   '__proto__',
   'constructor',
@@ -61,7 +61,7 @@ export const PROTOTYPE_NAMES = [
   'length',
 ] as const
 
-/** Throws unless `actual` is `expected`; `what` is shown, truncated. */
+/** Throws unless `actual` is `expected`. `what` is shown, truncated. */
 export function demand(actual: unknown, expected: unknown, what: string): void {
   if (Object.is(actual, expected)) return
   throw new Error(`expected ${String(expected)}, found ${String(actual)}: ${shown(what)}`)

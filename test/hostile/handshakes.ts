@@ -1,11 +1,11 @@
 /**
- * Handshakes with one or more defects in the parts that the documentation lists, which are checked in its order: the
- * first defect determines the response. Every part is chosen independently, so that the order is tested.
+ * Handshakes with one or more defects in the documented parts, which are checked in the documented order: the first
+ * defect determines the response. Every part is chosen independently, so that the order is tested.
  */
 import { type Attack, type AttackContext, demand, type Family, SECRET_MARK } from './family.ts'
 import { exchange, type RawAnswer } from './raw-peer.ts'
 
-/** One variant of a part, with the status of its refusal; undefined: it is valid. */
+/** One variant of a part, with its refusal's status. Undefined: it is valid. */
 interface Part {
   readonly lines: readonly string[]
   readonly refused?: number
@@ -14,7 +14,7 @@ interface Part {
 interface TokenPart extends Part {
   /** Whether credentials were sent. */
   readonly isSent: boolean
-  /** Credentials that are no bearer token: the challenge then names no error (RFC 6750 section 3.1). */
+  /** Credentials other than a bearer token: the challenge then names no error (RFC 6750 section 3.1). */
   readonly isOtherScheme?: true
 }
 
@@ -37,7 +37,7 @@ const PATHS = [
   { text: 'http://elsewhere.test/stream', refused: 404 },
 ]
 
-/** Another resource, which has a response of its own for requests that are not WebSocket handshakes. */
+/** Another resource, with its own response to requests other than WebSocket handshakes. */
 const UPGRADE_PATHS = [...PATHS, { text: '/oauth2/token', refused: 404 }]
 
 /** With any of these the request is not a WebSocket handshake. */
@@ -185,7 +185,7 @@ function stable(lines: readonly string[], kept: readonly string[]): string[] {
   return [...lines.filter((line) => !kept.includes(line)), ...kept]
 }
 
-/** Checks an HTTP response for this status; every refusal is a problem document with the same status. */
+/** Checks an HTTP response for this status. Every refusal is a problem document with the same status. */
 export function checkAnswer(answer: RawAnswer | undefined, status: number, about: string): void {
   demand(answer?.status, status, `${answer?.body} for ${about}`)
   if (status === 101) return

@@ -1,6 +1,6 @@
 /**
  * Well-behaved clients during an attack, which must not be affected: no close, no gap, no late heartbeat, no refused
- * handshake. A book built up through all of it is compared with the SNAPSHOT of a new client.
+ * handshake. A book built throughout the attack is compared with a new client's SNAPSHOT.
  */
 import { SampleClient, sortedLevels } from '../support/sample-client.ts'
 import type { SampleExecution } from '../support/sample-messages.ts'
@@ -10,9 +10,9 @@ const BOOKS_KEPT = 5_000
 
 interface Honest {
   readonly client: SampleClient
-  /** Text of the book of the first market after each of its messages, by the time of the message. */
+  /** The first market's book as text after each of its messages, by the message's time. */
   readonly books: Map<string, string>
-  /** When the last heartbeat arrived, and the CPU time of the service until then. */
+  /** When the last heartbeat arrived, and the service's CPU time until then. */
   heartbeat: { readonly atMilliseconds: number; readonly busyMilliseconds: number }
 }
 
@@ -28,8 +28,8 @@ export class HonestClients {
   readonly #options: HonestOptions
   readonly #clients: Honest[] = []
   /**
-   * The longest time between two heartbeats of any client during which the service was running: only that is its fault.
-   * The time during which it, or this process, was not scheduled is not.
+   * The longest time between two heartbeats for any client while the service was running. The time when the service, or
+   * this process, was not scheduled does not count.
    */
   heartbeatGapMillisecondsMax = 0
   /** How many new clients were accepted and received the same book as the others. */
@@ -49,7 +49,7 @@ export class HonestClients {
     return this.#clients.length
   }
 
-  /** The problems of all clients. */
+  /** All clients' problems. */
   problems(): string[] {
     return this.#clients.flatMap(({ client }, index) => [
       ...client.problems.map((problem) => `honest client ${index}: ${problem}`),
@@ -63,7 +63,7 @@ export class HonestClients {
     try {
       const [time, text] = [...newcomer.books][0] as [string, string]
       for (const [index, { client, books }] of this.#clients.entries()) {
-        // Once this client has a later book, it has had the book of that time.
+        // Once this client has a later book, it has had the book with that time.
         await client.until('a later book', () => client.book(this.#market).time > time)
         const held = [...books.keys()].filter((candidate) => candidate <= time).at(-1)
         if (held === undefined || books.get(held) !== text) {
@@ -78,15 +78,14 @@ export class HonestClients {
   }
 
   /**
-   * The first client came before the others: from the first execution of another on, it has the same ones in the same
-   * order.
+   * The first client came before the others: from another's first execution on, it has the same ones in the same order.
    */
   async #compareExecutions(): Promise<void> {
     const [{ client: first }, ...others] = this.#clients as [Honest, ...Honest[]]
     for (const { client } of others) {
       const other = client.executions.map(executionText)
       if (other.length === 0) continue
-      // Data that one socket has delivered may be delayed in another.
+      // Data delivered by one socket may be delayed in another.
       const [last] = other.slice(-1)
       await first.until('the last execution of another', () => first.executions.map(executionText).includes(last!))
       const held = first.executions.map(executionText)

@@ -1,7 +1,7 @@
 /**
  * The built service under malformed traffic of every kind, over TLS and, in the long run, over TCP, while well-behaved
- * clients use it: each request is answered as documented or closed with the documented code, and no other client is
- * affected. `TIDEGATE_LONG=1` sends more than 10,000 each from a fresh seed; `TIDEGATE_SEED` repeats one.
+ * clients use it. Each request is answered as documented or closed with the documented code, and no other client is
+ * affected. `TIDEGATE_LONG=1` sends more than 10,000 each from a fresh seed. `TIDEGATE_SEED` repeats one.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
@@ -18,15 +18,15 @@ const HONEST_CLIENTS = 3
 const MEGABYTE = 1_048_576
 
 /**
- * Eight concurrent attacks, each with at most a body of 1 MiB, as bytes, text and values, and its reply: 40 MB. The
- * rest is garbage that the collector has not reclaimed yet.
+ * Eight concurrent attacks, each with at most a 1 MiB body, as bytes, text and values, and its reply: 40 MB. The rest
+ * is garbage that the collector has not reclaimed yet.
  */
 const GROWTH_BYTES_MAX = 600 * MEGABYTE
 /** Heartbeats are sent every second: work that blocks the event loop longer than this delays them. */
 const BEAT_GAP_MILLISECONDS_MAX = 5_000
 /**
- * Files that the service may open meanwhile: those of its store, whose upkeep opens many tables when it is due. Far
- * fewer than there are requests.
+ * Files that the service may open meanwhile: its store's, whose upkeep opens many tables when it is due. Far fewer than
+ * the requests.
  */
 const OPEN_FILES_SLACK = 60
 
@@ -55,9 +55,9 @@ for (const { transport, requests } of CAMPAIGNS) {
       const options = { wsUrl: service.ws, token: field.reader.token, markets: field.markets.slice(0, 2) }
       watch = new ProcessWatch(service.pid)
       honest = await HonestClients.start(HONEST_CLIENTS, { ...options, ca: certificate?.cert, watch })
-      // What a process loads and compiles once is not a leak.
+      // Loading and compiling something once is not a leak.
       await runAttacks(field, SEED + 1, 150)
-      // Nor are the tables that the embedded store opens for a scrape of the metrics.
+      // Nor are the tables opened by the embedded store for a metrics scrape.
       await service.operator.metricsText()
       residentBefore = watch.residentBytes
       openFilesBefore = watch.openFiles

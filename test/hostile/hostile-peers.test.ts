@@ -17,18 +17,20 @@ import { frameBytes, handshakeHead, OPCODES, StreamPeer } from './stream-peer.ts
 const MEGABYTE = 1_048_576
 const HONEST_CLIENTS = 2
 const OUTBOX_BYTES_MAX = 262_144
-/** `docs/explanation/slow-readers.md`: the size of the reply to the largest request, with as few entries as allowed here. */
+/**
+ * `docs/explanation/slow-readers.md`: the reply's size for the largest request, with as few entries as allowed here.
+ */
 const REPLY_BYTES_MAX = 70_000
-/** For how long a request head may be slower than the minimum rate. */
+/** How long a request head may be slower than the minimum rate. */
 const SLOW_SECONDS = 5
 const ENDLESS_REQUESTS = 1_000
 const ENDLESS_MILLISECONDS_MAX = 240_000
-/** Peers here answer no ping; honest clients do, even if this process is not scheduled for a while. */
+/** Peers here answer no ping. Honest clients do, even if this process is not scheduled for a while. */
 const SILENCE_SECONDS = 8
 /**
- * A thousand connections of 20 KB, and the values of the largest request and its reply, for a few runs of the
- * collector, which runs rarely on a busy machine. The data queued for a peer is counted exactly elsewhere; this is for
- * any other growth.
+ * A thousand 20 KB connections, and the values of the largest request and its reply, for a few collector runs, because
+ * the collector runs rarely on a busy machine. The data queued for a peer is counted exactly elsewhere. This limit is
+ * for any other growth.
  */
 const GROWTH_BYTES_MAX = 600 * MEGABYTE
 
@@ -74,7 +76,7 @@ function entriesRequest(type: string, entries: readonly object[]): string {
 
 /** Sent while the other tests run, and checked at the end: each is closed after five to ten seconds. */
 let endless: readonly RawPeer[] = []
-/** The milliseconds from the start of all of them until each was closed. */
+/** The milliseconds from their common start until each was closed. */
 let endlessMilliseconds: Promise<number[]> | undefined
 let dribble: NodeJS.Timeout | undefined
 
@@ -109,7 +111,7 @@ describe('a peer that', () => {
     const frame = frameBytes({ opcode: OPCODES.text, payload: request })
     const peer = await openStream()
     peer.peer.socket.pause()
-    // 20 MB of replies, more than the kernel buffers of both sides.
+    // 20 MB of replies, more than both sides' kernel buffers.
     const asked = 300
     for (let count = 0; count < asked; count++) peer.peer.send(frame)
     await expect.poll(() => siege.service.operator.metric('tidegate_connections_behind')).toBe(1)
@@ -132,7 +134,7 @@ describe('a peer that', () => {
     const peer = await openStream()
     peer.sendText(entriesRequest('subscribe', [{ type: 'market_data', params: { market: 'BTCUSD' } }]))
     peer.peer.socket.pause()
-    // Until the kernel buffers of both sides are full.
+    // Until both sides' kernel buffers are full.
     let written = 0
     while (peer.peer.socket.writableLength < 4 * MEGABYTE && written < 64 * MEGABYTE) {
       peer.peer.send(batch)
@@ -242,7 +244,7 @@ describe('a peer that', () => {
     killed.kill('SIGKILL')
     await expect.poll(connections).toBe(HONEST_CLIENTS)
     await open(stopped)
-    // Its kernel still accepts data, as that of a hanging machine does for a while.
+    // Its kernel still accepts data, as a hanging machine's does for a while.
     stopped.kill('SIGSTOP')
     // Answers no ping and sends nothing.
     const begin = performance.now()
@@ -258,7 +260,7 @@ describe('a peer that', () => {
 describe('the thousand requests that never end', () => {
   it('the thousand requests that never end are answered with 408 in time', async () => {
     const milliseconds = await endlessMilliseconds
-    // The service checks once a second; the first are those that sent too little.
+    // The service checks once a second. The first ones closed are those that sent too little.
     expect(Math.min(...(milliseconds as number[]))).toBeGreaterThan((SLOW_SECONDS - 1) * 1_000)
     const statuses = new Set(endless.map(({ received }) => readAnswer(received)?.status))
     expect([...statuses]).toEqual([408])

@@ -1,5 +1,5 @@
 /**
- * Malformed or oversized HTTP/1.1 on the public listener: each is answered with a problem document of the documented
+ * Malformed or oversized HTTP/1.1 on the public listener: each is answered with a problem document and the documented
  * status.
  */
 import { type AttackContext, demand, type Family, SECRET_MARK } from './family.ts'
@@ -167,7 +167,7 @@ function withBody(start: string, contentType: string, body: string): string {
   return `${start} HTTP/1.1\r\n${HOST}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
-/** Request smuggling: a request whose end two parsers would see at different places, with another one inside. */
+/** Request smuggling: two parsers would see this request's end at different places, with another request inside. */
 function smuggled(lines: string): string {
   return `POST /oauth2/token HTTP/1.1\r\n${HOST}${FORM}${lines}\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\n${HOST}\r\n`
 }
@@ -184,8 +184,8 @@ function chunked(chunks: string): string {
 export const HEAD_CASES: readonly string[] = HEADS.map(({ name }) => name)
 
 /**
- * Sends one case on a connection of its own, and throws when the response is wrong, or when bytes after the fault were
- * read as a second request.
+ * Sends one case on its own connection, and throws when the response is wrong, or when bytes after the fault were read
+ * as a second request.
  */
 export async function runHeadCase(field: AttackContext, index: number): Promise<void> {
   const { name, bytes, status, isInBody = false } = HEADS[index] as Head

@@ -1,7 +1,7 @@
 /**
- * Requests to the operator API with one or more defects in the parts that it checks, in the documented order: host,
- * origin, path, method, token, content type, size and schema of the body, then the record. A request without a defect
- * is never sent, so that nothing is written.
+ * Requests to the operator API with one or more defects in the parts it checks, in the documented order: host, origin,
+ * path, method, token, content type, the body's size and schema, then the record. A request without a defect is never
+ * sent, so that nothing is written.
  */
 import { type Attack, type Family, PROTOTYPE_NAMES, SECRET_MARK } from './family.ts'
 import { checkAnswer } from './handshakes.ts'
@@ -34,7 +34,7 @@ const ROUTES: readonly Route[] = [
   { path: '/customers/', method: 'POST', refused: 404, last: 404 },
 ]
 
-/** A body that conforms to the schema of a route, except where `last` is 400. */
+/** A body that conforms to a route's schema, except where `last` is 400. */
 function soundBody({ path, method, last }: Route): string {
   if (last === 400) return '{"name":""}'
   if (path.endsWith('/clients')) return '{"name":"a","scopes":[]}'
@@ -77,7 +77,7 @@ export const operatorRequests: Family = {
   async run(attack) {
     const { bytes, status, isGuess } = makeRequest(attack)
     const answer = await exchange(attack.field.operator, bytes)
-    // Many wrong tokens of one address are answered 429.
+    // Many wrong tokens from one address are answered 429.
     const expected = isGuess && status === 401 && answer?.status === 429 ? 429 : status
     checkAnswer(answer, expected, bytes.toString())
     return 1

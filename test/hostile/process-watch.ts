@@ -1,4 +1,4 @@
-/** Memory, open files and CPU time of a process, as the kernel reports them; sampled every quarter of a second. */
+/** A process's memory, open files and CPU time, as the kernel reports them, sampled every quarter of a second. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 const INTERVAL_MILLISECONDS = 250
@@ -19,7 +19,7 @@ export class ProcessWatch {
 
   get residentBytes(): number {
     const status = readFileSync(`/proc/${this.#pid}/status`, 'utf8')
-    // A process that has ended, and whose end has not been noticed here yet, has no such line.
+    // A process whose end has not been noticed here yet has no such line.
     return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0) * 1024
   }
 
@@ -33,7 +33,7 @@ export class ProcessWatch {
     return namesIn(folder).filter((name) => linkText(`${folder}/${name}`).startsWith('socket:')).length
   }
 
-  /** CPU time of all of its threads. */
+  /** CPU time for all its threads. */
   get busyMilliseconds(): number {
     const stat = readFileSync(`/proc/${this.#pid}/stat`, 'utf8')
     // After the name, which may contain spaces, fields 12 and 13 are the user and the system time.
@@ -52,7 +52,7 @@ export class ProcessWatch {
   }
 }
 
-/** The open files of a process; none if it has ended and only root may still look at them. */
+/** A process's open files. None if it has ended and only root may still look at them. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -62,7 +62,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The target of a link; empty if it has been removed since its folder was read. */
+/** A link's target. Empty if it has been removed since its folder was read. */
 function linkText(path: string): string {
   try {
     return readlinkSync(path)

@@ -6,7 +6,7 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Waiters } from '../support/waiters.ts'
 
-/** The address of a service. */
+/** A service's address. */
 export interface Target {
   readonly host: string
   readonly port: number
@@ -21,14 +21,14 @@ export function targetOf(url: string, ca?: string): Target {
   return { host: hostname, port: Number(port), ...(ca === undefined ? {} : { ca }) }
 }
 
-/** More than any response that a test requests; the beginning of longer responses is dropped. */
+/** More than any response that a test requests. Longer responses lose their beginning. */
 const KEPT_BYTES_MAX = 8_388_608
 
 export class RawPeer {
   readonly socket: Socket
-  /** The TCP connection; another object than the socket only with TLS. */
+  /** The TCP connection, which differs from the socket only with TLS. */
   readonly #transport: Socket
-  /** Received data that has not been taken yet. */
+  /** Received data not taken yet. */
   received: Buffer = Buffer.alloc(0)
   /** True when the other side has ended or reset the connection. */
   hasEnded = false
@@ -128,7 +128,7 @@ export function readAnswer(received: Buffer): RawAnswer | undefined {
   return { status, headers, body: received.toString('utf8', headEnd + 4, headEnd + 4 + length) }
 }
 
-/** Sends bytes on a new connection and reads one response; undefined: the connection ended without one. */
+/** Sends bytes on a new connection and reads one response. Undefined: the connection ended without one. */
 export async function exchange(target: Target, bytes: Buffer | string): Promise<RawAnswer | undefined> {
   const peer = await RawPeer.connect(target)
   try {

@@ -1,7 +1,7 @@
 /**
- * Frames that violate RFC 6455, or its limits: reserved bits, unknown opcodes, no mask, wrong lengths, fragmented
+ * Frames that violate RFC 6455 or its limits: reserved bits, unknown opcodes, no mask, wrong lengths, fragmented
  * control frames, closes with forbidden codes, incomplete frames. Each is processed as a valid one or closed with the
- * code that the RFC and the public documentation specify.
+ * code specified by the RFC and the public documentation.
  */
 import type { Random } from '../support/random.ts'
 import { type Attack, type AttackContext, demand, type Family, shown } from './family.ts'
@@ -15,7 +15,7 @@ const LISTED = '{"type":"subscription_list","channels":[]}'
 /** Invalid UTF-8: a lone continuation byte, an overlong form, a surrogate, a code point too high, an incomplete one. */
 const NOT_UTF8 = ['80', 'c0af', 'eda080', 'f4908080', 'e282', 'ff', 'f8888080']
 
-/** The expected result: the code of a close, a part of the reply, or a pong with this data. */
+/** The expected result: a close code, a part of the reply, or a pong with this data. */
 type Outcome = { readonly closes: number } | { readonly replies: string } | { readonly pongs: string }
 
 interface Trick {
@@ -37,7 +37,7 @@ function replies(part: string, ...shapes: readonly FrameShape[]) {
 
 const MALFORMED = '"MALFORMED_REQUEST"'
 
-/** The maximum number of frames per message; one more closes with 1008. */
+/** The maximum frames per message. One more closes with 1008. */
 const FRAGMENTS_MAX = 64
 
 /** A request split into this many frames. */
@@ -243,7 +243,7 @@ const TRICKS: readonly Trick[] = [
 /** The names of the cases. */
 export const FRAME_CASES: readonly string[] = TRICKS.map(({ name }) => name)
 
-/** Sends one case on a connection of its own, and throws when the result is wrong. */
+/** Sends one case on its own connection, and throws when the result is wrong. */
 export async function runFrameCase(field: AttackContext, random: Random, index: number): Promise<void> {
   const trick = TRICKS[index] as Trick
   const { bytes, outcome } = trick.make(random, field)
@@ -287,7 +287,7 @@ function sendInChunks(peer: StreamPeer, random: Random, bytes: Buffer): void {
   peer.peer.send(bytes.subarray(cut))
 }
 
-/** Random bytes, and frames that never end: no close code is documented, only that other clients are not affected. */
+/** Random bytes, and frames that never end. No close code is documented, only that other clients are not affected. */
 export const streamNoise: Family = {
   name: 'stream noise',
   share: 0.08,
@@ -317,7 +317,7 @@ function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014) || (code >= 3_000 && code <= 4_999)
 }
 
-/** Bytes that are not TLS on a TLS connection: they end it, and affect no other. */
+/** Bytes other than TLS on a TLS connection: they end it, and affect no other. */
 export const tlsNoise: Family = {
   name: 'TLS noise',
   share: 0.04,
@@ -325,7 +325,7 @@ export const tlsNoise: Family = {
     const peer = await RawPeer.connect({ host: stream.host, port: stream.port })
     try {
       const noise = Buffer.from(Array.from({ length: 1 + random.integer(2_000) }, () => random.integer(256)))
-      // A record of type handshake, or HTTP without TLS, or an unknown record.
+      // A handshake record, or HTTP without TLS, or an unknown record.
       const start = random.pick(['160301', '160303ffff', Buffer.from(LIST).toString('hex'), ''])
       peer.send(Buffer.concat([Buffer.from(start, 'hex'), noise]))
       if (random.chance(0.3)) peer.reset()

@@ -1,6 +1,6 @@
 /**
  * A peer that completes the handshake and then writes arbitrary frames: reserved bits, wrong lengths, no mask. It
- * parses the frames of the service (RFC 6455 section 5), keeps replies and the close, and drops market data.
+ * parses the service's frames (RFC 6455 section 5), keeps replies and the close, and drops market data.
  */
 import { type RawAnswer, RawPeer, readAnswer, type Target } from './raw-peer.ts'
 
@@ -15,9 +15,9 @@ export interface FrameShape {
   readonly reserved?: number
   /** Default true. */
   readonly isMasked?: boolean
-  /** The value of the length field; by default the true length. */
+  /** The length field's value; by default the true length. */
   readonly declaredLength?: bigint
-  /** The number of bits of the length field; by default the minimum. */
+  /** The length field's size in bits; by default the minimum. */
   readonly lengthBits?: 7 | 16 | 64
 }
 
@@ -47,7 +47,7 @@ export function closePayload(code: number, reason: Buffer | string = ''): Buffer
   return Buffer.concat([head, Buffer.from(reason)])
 }
 
-/** The head of a valid handshake with a token. */
+/** A valid handshake's head with a token. */
 export function handshakeHead(token: string): string {
   return [
     'GET / HTTP/1.1',
@@ -63,9 +63,9 @@ export function handshakeHead(token: string): string {
 
 export class StreamPeer {
   readonly peer: RawPeer
-  /** Replies and errors, as text, in order; market data is not kept. */
+  /** Replies and errors, as text, in order. Market data is not kept. */
   readonly replies: string[] = []
-  /** The payload of every pong. */
+  /** Every pong's payload. */
   readonly pongs: string[] = []
   dataMessages = 0
   close: { readonly code: number | undefined; readonly reason: string } | undefined
@@ -78,7 +78,7 @@ export class StreamPeer {
     peer.onData = (data) => this.#read(data)
   }
 
-  /** Opens the stream; `behind` is sent in the same write, after the request. */
+  /** Opens the stream. `behind` is sent in the same write, after the request. */
   static async open(target: Target, token: string, behind: Buffer = Buffer.alloc(0)): Promise<StreamPeer> {
     const peer = await RawPeer.connect(target)
     peer.send(Buffer.concat([Buffer.from(handshakeHead(token)), behind]))
@@ -98,14 +98,14 @@ export class StreamPeer {
     this.send({ opcode: OPCODES.text, payload: text })
   }
 
-  /** Sends a text and resolves with the next reply; undefined if the service closed instead. */
+  /** Sends a text and resolves with the next reply, or undefined if the service closed instead. */
   async ask(text: string): Promise<string | undefined> {
     const position = this.replies.length
     this.sendText(text)
     return this.reply(position)
   }
 
-  /** The reply at a position, once received; undefined if the service closed instead. */
+  /** The reply at a position, once received, or undefined if the service closed instead. */
   async reply(position: number): Promise<string | undefined> {
     await this.peer.until('a reply or a close', () => this.replies.length > position || this.hasClosed)
     return this.replies[position]
@@ -115,7 +115,7 @@ export class StreamPeer {
     return this.close !== undefined || this.peer.hasEnded
   }
 
-  /** The code of the service's close frame; undefined if the connection ended without one. */
+  /** The code in the service's close frame, or undefined if the connection ended without one. */
   async closeCode(limitMilliseconds?: number): Promise<number | undefined> {
     await this.peer.until('a close', () => this.hasClosed, limitMilliseconds)
     return this.close?.code

@@ -1,7 +1,7 @@
 /**
  * Stream requests with malformed JSON of every kind: fuzzed text, wrong types, huge numbers, deep nesting, prototype
- * names, duplicate members. The expected response is computed here from the table of the public documentation, and from
- * the subscriptions of this connection.
+ * names, duplicate members. The expected response is computed here from the table in the public documentation, and from
+ * this connection's subscriptions.
  */
 import type { Random } from '../support/random.ts'
 import { type Attack, demand, type Family, PROTOTYPE_NAMES, shown } from './family.ts'
@@ -37,7 +37,7 @@ function nextText(attack: Attack): string {
   return Buffer.byteLength(sent) <= attack.field.inboundBytesMax ? sent : nextText(attack)
 }
 
-/** The subscriptions of one connection, according to the documentation. */
+/** One connection's subscriptions, according to the documentation. */
 export class SubscriptionModel {
   readonly #markets: readonly string[]
   /** The maximum number of subscriptions, and of entries per request. */
@@ -49,7 +49,7 @@ export class SubscriptionModel {
     this.countMax = countMax
   }
 
-  /** The code that an entry fails with; undefined: it succeeds, and is recorded. */
+  /** The code of a failing entry. Undefined: it succeeds, and is recorded. */
   apply(action: string, entry: Readonly<Record<string, unknown>>): string | undefined {
     const type = own(entry, 'type')
     if (type === 'heartbeat') {
@@ -121,7 +121,7 @@ export function checkReply(text: string, replyText: string, model: SubscriptionM
   }
 }
 
-/** The code of a request that fails as a whole; undefined: its entries are answered. */
+/** The code of a request that fails as a whole. Undefined: its entries are answered. */
 function wholeError(text: string, entriesMax: number): string | undefined {
   let request: unknown
   try {
@@ -147,14 +147,14 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A request as text, valid or not; its meaning is found by parsing it. */
+/** A request as text, valid or not. Its meaning is found by parsing it. */
 function requestText({ random, field }: Attack): string {
   const members: string[] = []
   const type = random.pick(['subscribe', 'subscribe', 'unsubscribe', 'subscription_list'])
   if (random.chance(0.95)) members.push(`"type":${random.chance(0.85) ? textForm(random, type) : anyValue(random, 3)}`)
   if (random.chance(0.95)) members.push(`"channels":${channelsText(random, field.markets)}`)
   while (random.chance(0.15)) members.push(`${nameText(random)}:${anyValue(random, 4)}`)
-  // The last of duplicate members counts, as in every JSON parser.
+  // The last duplicate member counts, as in every JSON parser.
   if (random.chance(0.05)) members.push(random.pick(members))
   if (random.chance(0.1)) members.reverse()
   return random.chance(0.02) ? `[${members.length}]` : `{${members.join(blank(random))}}`.replaceAll('}{', '},{')
@@ -190,7 +190,7 @@ function paramsText(random: Random, markets: readonly string[]): string {
   return `{${random.pick(['', ' '])}"market":${market}${more}}`
 }
 
-/** A text in one of the notations that JSON has for it. */
+/** A text in one of JSON's notations for it. */
 function textForm(random: Random, text: string): string {
   if (random.chance(0.8)) return JSON.stringify(text)
   const escaped = [...text].map((character) =>

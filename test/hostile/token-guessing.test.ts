@@ -1,7 +1,7 @@
 /**
- * Guessing secrets at the token endpoint of the built service: responses do not reveal which clients exist, clients
- * have to wait from the sixth failure in a minute, many guesses from one address are limited in rate, and a client with
- * the right secret gets its tokens, at the same address too.
+ * Guessing secrets at the built service's token endpoint: responses do not reveal which clients exist, clients have to
+ * wait from the sixth failure in a minute, the rate of guesses from one address is limited, and a client with the right
+ * secret gets its tokens, even at the same address.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ensureBuilt, STREAM_SCOPE, temporaryFolder } from '../support/running-service.ts'
@@ -11,7 +11,7 @@ import type { RawAnswer } from './raw-peer.ts'
 
 const FAILURES_FREE = 5
 const WAIT_SECONDS_MAX = 60
-/** The documented default of `auth.token_rate_per_second`, and its burst. */
+/** The documented default for `auth.token_rate_per_second`, and its burst. */
 const RATE = 50
 const BURST = 200
 
@@ -29,14 +29,14 @@ afterAll(async () => {
   folder.remove()
 })
 
-/** Requests a token from one address of the loopback network. */
+/** Requests a token from one address in the loopback network. */
 function ask(from: string, credentials: Omit<Credentials, 'token'>): Promise<RawAnswer> {
   return askForToken({ ...siege.field.stream, from }, credentials, STREAM_SCOPE)
 }
 
 /**
- * A response without the parts that differ between any two: ids, times, the remaining rate of the address, and the
- * remaining delay.
+ * A response without the parts that differ between any two: ids, times, the address's remaining rate, and the remaining
+ * delay.
  */
 function telling({ status, headers, body }: RawAnswer): string {
   const differs = ['date', 'x-request-id', 'ratelimit']

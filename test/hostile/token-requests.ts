@@ -1,7 +1,7 @@
 /**
- * Token requests and revocations with one or more defects in the parts that the endpoints check: each part is chosen
+ * Token requests and revocations with one or more defects in the parts that the endpoints check. Each part is chosen
  * independently, and the first defect, in the documented order, determines the response. Wrong credentials belong to
- * unknown clients, a new one each time; guessing at one client has a test of its own. Revoked tokens are invalid, or
+ * unknown clients, a new one each time, because guessing at one client has its own test. Revoked tokens are invalid, or
  * belong to other clients, which continue to use them.
  */
 import type { Random } from '../support/random.ts'
@@ -51,7 +51,7 @@ export const revocationRequests: Family = {
   },
 }
 
-/** Sends one request to one of the two endpoints, and checks the properties that all of its responses have. */
+/** Sends one request to one of the two endpoints, and checks the properties common to all their responses. */
 async function attempt(attack: Attack, path: string, parts: readonly ValuePart[]) {
   const { bytes, refused, isBasic } = makeRequest(attack, path, parts)
   const answer = await exchange(attack.field.stream, bytes)
@@ -188,7 +188,7 @@ function scopePart(random: Random): ValuePart {
   return { parameters: random.chance(0.1) ? [] : [['scope', random.pick(wrong)]], refused: INVALID_SCOPE }
 }
 
-/** The revocation of an invalid or foreign token is answered as if it had been revoked. */
+/** An invalid or foreign token's revocation is answered as if it had been revoked. */
 function revokedPart({ field, random, serial }: Attack): ValuePart {
   if (random.chance(0.1)) return { parameters: random.pick([[], [['token', '']]]), refused: INVALID_REQUEST }
   const [head = '', payload = '', signature = ''] = field.reader.token.split('.')

@@ -1,7 +1,7 @@
 /**
  * The built service under attacks without a token that once stopped or filled it: WebSocket handshakes with the
- * operator listener that end in a reset or stay open, request heads that never end, and more connections than it may
- * have open files.
+ * operator listener that end in a reset or stay open, request heads that never end, and more connections than its
+ * open-file limit.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -68,7 +68,7 @@ describe('request heads that never end', () => {
     // A request that arrives meanwhile is answered.
     const answer = await exchange(target, `GET /openapi.json?${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`)
     expect(answer?.status).toBe(200)
-    // Together the heads have 315 MB; memory that the collector has not reclaimed yet is allowed for.
+    // Together the heads have 315 MB. Memory not yet reclaimed by the collector is allowed for.
     expect(watch.residentBytes - before).toBeLessThan(200 * MEGABYTE)
     for (const peer of peers) peer.destroy()
   })

@@ -1,13 +1,12 @@
 /**
- * An attack is a bounded piece of hostile traffic against one running service, with the conditions that must hold while
- * it runs, and its results. It checks what an outsider can observe (responses, counts, memory and CPU time of the
- * process) and has no access to the service's internals. `runner.ts` decides how often it runs and next to which other
- * customer.
+ * An attack is bounded hostile traffic against one running service, with the conditions that must hold while it runs,
+ * and its results. It checks what an outsider can observe (responses, counts, and the process's memory and CPU time)
+ * and has no access to the service's internals. `runner.ts` decides how often it runs and next to which other customer.
  */
 import type { Random } from '../../support/random.ts'
 import { Stage } from './stage.ts'
 
-/** `short`: small counts, for every run of the tests; `full`: the counts of the security review. */
+/** `short`: small counts, for every test run. `full`: the security review's counts. */
 export type Scale = 'short' | 'full'
 
 export type Settings = Readonly<Record<string, string>>
@@ -15,24 +14,24 @@ export type Settings = Readonly<Record<string, string>>
 export interface Attack {
   /** The name for `npm run attack -- NAME`. */
   readonly name: string
-  /** What is sent, with its number at full scale. */
+  /** The traffic, with its number at full scale. */
   readonly sent: string
   readonly holds: string
   /** Names of the cases, where the attack is a table of them. */
   readonly cases?: readonly string[]
-  /** Settings of the service that differ from those of the stage, by configuration key. */
+  /** Settings that differ from the stage's, by configuration key. */
   readonly settings?: Settings | (() => Promise<Settings>)
-  /** The log of the service is not read. */
+  /** The service's log is not read. */
   readonly hasStalledLog?: boolean
   /**
-   * `shared`: leaves the service as it was, and may run with others and repeatedly. `own`: needs a service of its own,
-   * and may run repeatedly. `once`: runs once without a measured customer, because it stops or suspends the service, or
+   * `shared`: leaves the service as it was, and may run with others and repeatedly. `own`: needs its own service, and
+   * may run repeatedly. `once`: runs once without a measured customer, because it stops or suspends the service, or
    * takes too long to measure.
    */
   readonly isolation: 'shared' | 'own' | 'once'
-  /** Whether the short scale is part of every run of the tests. */
+  /** Whether the short scale is part of every test run. */
   readonly isInTests: boolean
-  /** Creates the records and addresses that it needs; runs once per service, before any measurement. */
+  /** Creates the records and addresses it needs. Runs once per service, before any measurement. */
   prepare?(run: AttackRun): Promise<void>
   run(run: AttackRun): Promise<Outcome>
 }
@@ -48,7 +47,7 @@ export interface AttackRun {
 export interface Outcome {
   /** One line of numbers. */
   readonly seen: string
-  /** The conditions that did not hold; empty on success. */
+  /** The conditions that did not hold. Empty on success. */
   readonly failures: readonly string[]
 }
 

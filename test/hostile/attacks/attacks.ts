@@ -1,4 +1,4 @@
-/** The list of all attacks, in the order in which they run. */
+/** The list of all attacks, in their running order. */
 import type { Attack } from './attack.ts'
 import { hostileBodies, rejectedMegabytes } from './bodies.ts'
 import { slowReaders, unreadLists } from './lists.ts'

@@ -1,13 +1,13 @@
 /**
- * Attacks with bodies of one megabyte. The public write operations and their request schemas are taken from the served
- * `/openapi.json`, so that new operations are attacked too; those of the operator API are listed here.
+ * Attacks with one-megabyte bodies. The public write operations and their request schemas come from the served
+ * `/openapi.json`, so that new operations are attacked too. The operator API's are listed here.
  */
 import { type Attack, Findings } from './attack.ts'
 import { type Answer, bearer, paced, type Sent, send, statusText } from './requests.ts'
 import type { Stage } from './stage.ts'
 
 const MEGABYTE = 1_048_576
-/** CPU time for one body; parsing a megabyte of JSON takes 20 to 60 ms on a small machine. */
+/** CPU time for one body. Parsing a megabyte of JSON takes 20 to 60 ms on a small machine. */
 const BODY_MILLISECONDS_MAX = 500
 /** The CPU time after which a body is no longer waited for. */
 const GIVEN_UP_MILLISECONDS = 5_000
@@ -101,7 +101,7 @@ interface Place {
   readonly frame: string
 }
 
-/** The places in a body for a megabyte: the whole body, and every list and object of its schema. */
+/** The places in a body for a megabyte: the whole body, and every list and object in its schema. */
 function placesIn(schema: Schema, name = 'body', frame = '*'): Place[] {
   const here = { name, frame }
   const inside = Object.entries(schema.properties ?? {}).flatMap(([member, part]) =>
@@ -122,7 +122,7 @@ function placesIn(schema: Schema, name = 'body', frame = '*'): Place[] {
   return [here, ...inside, ...items]
 }
 
-/** Bodies for an operation: each filling as the whole body, and the lists and objects in each place of the schema. */
+/** Bodies for an operation: each filling as the whole body, and the lists and objects in each place in the schema. */
 function bodiesFor(schema: Schema): { readonly name: string; make(): string }[] {
   const everywhere = ['distinct objects', 'distinct texts', 'unknown members', 'one long text']
   return placesIn(schema).flatMap(({ name, frame }) =>
@@ -141,7 +141,7 @@ export const hostileBodies: Attack = {
   holds: `each is answered with 4xx and costs at most ${BODY_MILLISECONDS_MAX} ms of processor time`,
   isolation: 'own',
   isInTests: true,
-  // One after the other, because the cost of each is read from the process.
+  // One after the other, because each one's cost is read from the process.
   settings: { 'rest.rate_per_second': '100000' },
   async run({ stage, random, scale, round }) {
     const findings = new Findings()
@@ -172,7 +172,7 @@ export const hostileBodies: Attack = {
   },
 }
 
-/** Sends a request and resolves with its response and the CPU time that the service used meanwhile. */
+/** Sends a request and resolves with its response and the service's CPU time meanwhile. */
 async function costOf(stage: Stage, url: string, sent: Sent): Promise<Answer & { readonly cost: number }> {
   const before = stage.busyMilliseconds
   const tooLong = new AbortController()
@@ -188,7 +188,7 @@ async function costOf(stage: Stage, url: string, sent: Sent): Promise<Answer & {
   }
 }
 
-/** CPU time for one rejected megabyte in a series of them, including all other work of the process. */
+/** CPU time for one rejected megabyte in a series, including all the process's other work. */
 const REJECTED_MILLISECONDS_MAX = 120
 
 export const rejectedMegabytes: Attack = {

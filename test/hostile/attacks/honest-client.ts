@@ -1,7 +1,7 @@
 /**
- * A well-behaved customer, in a process of its own so that the attacker's work does not delay it. It reads the stream
- * of every market and requests `/livez` ten times a second, each time over a new connection. For each window between
- * two commands of its parent it reports the longest silence of the stream and the slowest response of `/livez`.
+ * A well-behaved customer, in its own process so that the attacker's work does not delay it. It reads every market's
+ * stream and requests `/livez` ten times a second, each time over a new connection. For each window between two
+ * commands from its parent it reports the stream's longest silence and the slowest response from `/livez`.
  */
 import { get } from 'node:http'
 import { WebSocket } from 'ws'
@@ -12,7 +12,7 @@ const LIVEZ_INTERVAL_MILLISECONDS = 100
 const LIVEZ_MILLISECONDS_MAX = 5_000
 
 const window = { lastMilliseconds: 0, silenceMilliseconds: 0, livezMilliseconds: 0, messages: 0, livezFailures: 0 }
-/** The send times of the `/livez` requests that are not answered yet. */
+/** The send times of `/livez` requests without an answer so far. */
 const waiting = new Set<number>()
 let closed: string | undefined
 

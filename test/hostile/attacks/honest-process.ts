@@ -10,10 +10,10 @@ export interface HonestSetup {
   readonly livezUrl: string
 }
 
-/** The measurements of the client between two commands. */
+/** The client's measurements between two commands. */
 export interface HonestReport {
   readonly silenceMilliseconds: number
-  /** The slowest response of `/livez`, in milliseconds; 5,000 without a response. */
+  /** The slowest response from `/livez`, in milliseconds, or 5,000 without a response. */
   readonly livezMilliseconds: number
   readonly messages: number
   readonly livezFailures: number

@@ -1,4 +1,4 @@
-/** Attacks with responses that the client does not read: pages of large records, requested repeatedly. */
+/** Attacks with responses that the client does not read: pages with large records, requested repeatedly. */
 import { connect, type Socket } from 'node:net'
 import type { Target } from '../raw-peer.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
@@ -7,7 +7,7 @@ import { type Customer, type Stage, within } from './stage.ts'
 
 const MEGABYTE = 1_048_576
 const LIST = '/v2/identity/accounts?limit='
-/** The metadata of an account: the maximum number of members, with the longest names and widest characters. */
+/** An account's metadata: the maximum number of members, with the longest names and widest characters. */
 const MEMBERS_MAX = 100
 const NAME = '𝄞'.repeat(199)
 const ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR']
@@ -16,7 +16,7 @@ const ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR']
  */
 const GROWTH_MEGABYTES_MAX = 500
 
-/** The attacker of each stage; its records are created once. */
+/** Each stage's attacker, whose records are created once. */
 const attackers = new WeakMap<Stage, Customer>()
 
 async function prepareAccounts({ stage, scale }: AttackRun): Promise<void> {
@@ -61,10 +61,10 @@ function listHead(token: string, limit: number): string {
   return `GET ${LIST}${limit} HTTP/1.1\r\n${fields}\r\n\r\n`
 }
 
-/** For how long the attacker sends requests, and how many it sends in that time. */
+/** How long the attacker sends requests, and how many at most in that time. */
 const ASKING_MILLISECONDS_MAX = 30_000
 const ANSWERS_MAX = 100
-/** The store of a busy machine may refuse a large page; smaller ones succeed, and still fill the kernel buffers. */
+/** A busy machine's store may refuse a large page. Smaller ones succeed, and still fill the kernel buffers. */
 const LIMITS = [50, 100, 200, 1_000] as const
 
 export const unreadLists: Attack = {
@@ -81,7 +81,7 @@ export const unreadLists: Attack = {
     const before = stage.watch.residentBytes
     const begun = performance.now()
     const sockets: (Socket | undefined)[] = []
-    // The next request is sent when a response has begun: then the response is queued in the process.
+    // The next request is sent when a response has begun, because that response is then queued in the process.
     const statuses = await pooled(scale === 'full' ? ANSWERS_MAX : 20, 2, async (index) => {
       if (!stage.isAlive || performance.now() - begun > ASKING_MILLISECONDS_MAX) return { status: -1 }
       const socket = await askAndWait(stage.target, listHead(token, LIMITS[index % LIMITS.length]!))
@@ -109,7 +109,7 @@ export const unreadLists: Attack = {
 
 const FIRST_BYTES_MILLISECONDS_MAX = 10_000
 
-/** The status in the first bytes of a response, after which no more is read; 0: closed, or no response. */
+/** The status in a response's first bytes, after which no more is read. 0: closed, or no response. */
 async function firstStatus(socket: Socket | undefined): Promise<{ readonly status: number }> {
   if (socket === undefined) return { status: 0 }
   const first = new Promise<string>((resolve) => {
@@ -123,7 +123,7 @@ async function firstStatus(socket: Socket | undefined): Promise<{ readonly statu
 }
 
 const DRIP_SECONDS = 75
-/** Other sockets that may be open: those of the measured customer. */
+/** Other sockets that may be open: the measured customer's. */
 const SOCKETS_SLACK = 3
 
 export const slowReaders: Attack = {

@@ -1,10 +1,10 @@
-/** Attacks on the operator listener: rejected WebSocket handshakes, requests of foreign pages, guesses of the token. */
+/** Attacks on the operator listener: rejected WebSocket handshakes, requests from foreign pages, token guesses. */
 import { RawPeer, readAnswer, type Target } from '../raw-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, pause, pooled, send, statusText } from './requests.ts'
 import { within } from './stage.ts'
 
-/** Other sockets that may be open: those of the measured customer. */
+/** Other sockets that may be open: the measured customer's. */
 const SOCKETS_SLACK = 4
 const SETTLED_MILLISECONDS_MAX = 8_000
 /** Only for a service that never answers. */
@@ -97,7 +97,7 @@ export const operatorOpenHandshakes: Attack = {
 
 interface HostCase {
   readonly name: string
-  /** `PORT` is replaced by the port of the listener. */
+  /** `PORT` is replaced by the listener's port. */
   readonly host: string
   readonly origin?: string
   readonly isAllowed: boolean
@@ -119,7 +119,7 @@ const HOST_CASES: readonly HostCase[] = [
 ]
 
 const HOST_PATHS = ['/livez', '/readyz', '/metrics', '/admin/v1/customers'] as const
-/** 421: not this host (RFC 9110); 403: not this origin; 400 and 404 refuse as well. */
+/** 421: not this host (RFC 9110). 403: not this origin. 400 and 404 are refusals as well. */
 const REFUSALS = [400, 403, 404, 421]
 
 export const operatorForeignHosts: Attack = {
@@ -151,7 +151,7 @@ export const operatorForeignHosts: Attack = {
   },
 }
 
-/** The status of the response, 0 if the connection was closed without one, undefined if nothing happened. */
+/** The response's status, 0 if the connection was closed without one, undefined if nothing happened. */
 async function handshakeStatus(target: Target, head: string): Promise<number | undefined> {
   const peer = await RawPeer.connect(target)
   try {

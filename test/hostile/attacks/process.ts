@@ -1,4 +1,4 @@
-/** Attacks on the process: a stalled reader of its log, and a suspension of the process. */
+/** Attacks on the process: a stalled reader for its log, and a suspension. */
 import { type Attack, Findings } from './attack.ts'
 import { pause, pooled, send, statusText } from './requests.ts'
 import { STOP_MILLISECONDS_MAX } from './stage.ts'

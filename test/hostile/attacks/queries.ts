@@ -1,13 +1,13 @@
-/** Attacks with query strings of the maximum length of a request head. */
+/** Attacks with query strings as long as a request head permits. */
 import { OPERATIONS } from '../../../src/contract/operations.ts'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, send, statusText } from './requests.ts'
 
 const QUERY_CHARACTERS = 480_000
-/** CPU time for one, including the parsing of its head and all other work of the process. */
+/** CPU time for one query, including the parsing of its head and all the process's other work. */
 const WITH_TOKEN_MILLISECONDS_MAX = 120
 const WITHOUT_TOKEN_MILLISECONDS_MAX = 40
-/** One query costs less than the unit in which the kernel counts. */
+/** One query costs less than the kernel's counting unit. */
 const REPEATS = 4
 
 function filled(part: (index: number) => string): string {

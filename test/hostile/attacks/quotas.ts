@@ -1,5 +1,5 @@
 /**
- * Attacks by a customer that creates as much as it can: unlimited records, and addresses of a pool shared by all
+ * Attacks by a customer that creates as much as it can: unlimited records, and addresses from a pool shared by all
  * customers.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
@@ -61,7 +61,7 @@ export const poolExhaustion: Attack = {
         create(stage, customer, ADDRESSES, { profile_id: profileId, crypto_network: 'SOLANA' }),
       )
     }
-    // Later rounds find the pool as the first left it: the rest is reserved for customers without addresses.
+    // Later rounds find the pool as the first one left it: the rest is reserved for customers without addresses.
     const taken = await wanted(greedy, round === 0 ? POOL + 50 : 10)
     const answers = await wanted(other, 1)
     const given = taken.filter(({ status }) => status === 200).length
@@ -78,7 +78,7 @@ export const poolExhaustion: Attack = {
   },
 }
 
-/** Quotas of the attacked service, so that few requests reach them. */
+/** The attacked service's quotas, small enough for few requests to reach them. */
 const ACCOUNTS_MAX = 60
 const CREATIONS_PER_DAY = 100
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP client of the attacks: one connection per request, a timeout, and responses as plain records. A connection
- * that ends without a response is status 0.
+ * The attacks' HTTP client: one connection per request, a timeout, and responses as plain records. A connection that
+ * ends without a response is status 0.
  */
 import { request } from 'node:http'
 
@@ -8,7 +8,7 @@ export interface Sent {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** Timeout for the complete response; later responses count as missing. */
+  /** Timeout for the complete response. Later responses count as missing. */
   readonly millisecondsMax?: number
   /** Cancels earlier. */
   readonly signal?: AbortSignal
@@ -23,7 +23,7 @@ export interface Answer {
   readonly error?: string
 }
 
-/** Only ends what hangs: a busy machine may take long for anything. */
+/** Only ends hanging requests: a busy machine may take long for anything. */
 const ANSWER_MILLISECONDS_MAX = 60_000
 
 export function send(url: string, sent: Sent = {}): Promise<Answer> {
@@ -59,7 +59,7 @@ export function json(body: unknown): { readonly headers: Record<string, string>;
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }
 
-/** Runs `count` tasks with limited concurrency; resolves with their results in order. */
+/** Runs `count` tasks with limited concurrency. Resolves with their results in order. */
 export async function pooled<Result>(
   count: number,
   atOnce: number,

@@ -1,8 +1,8 @@
 /**
- * Runs attacks, each against a service of its own, while another customer uses that service. The attack is repeated,
- * and each repetition is followed by an equal time without it, so that both include the load of the machine. These
- * medians must hold: the other customer's stream is silent for at most 100 ms longer than without the attack, and
- * `/livez` answers within a second. Afterwards the process must still run and end on SIGTERM in time.
+ * Runs attacks, each against its own service, while another customer uses that service. The attack is repeated, and an
+ * equal time without it follows each repetition, so both include the machine's load. These medians must hold: the other
+ * customer's stream is silent for at most 100 ms longer than without the attack, and `/livez` answers within a second.
+ * Afterwards the process must still run and end on SIGTERM in time.
  */
 import { Random } from '../../support/random.ts'
 import { type Attack, type Outcome, openStage, type Scale } from './attack.ts'
@@ -33,7 +33,7 @@ export interface RunnerOptions {
   readonly scale: Scale
   readonly rounds: number
   readonly seed: number
-  /** Whether another customer is measured meanwhile; without it an attack runs once. */
+  /** Whether another customer is measured meanwhile. Without it an attack runs once. */
   readonly isMeasured: boolean
   /** Called before each repetition. */
   onProgress(name: string, round: number, rounds: number): void
@@ -66,7 +66,7 @@ export async function runAttack(attack: Attack, options: RunnerOptions): Promise
   }
 }
 
-/** Everything before the end of the service; an exception is a failure of the attack like any other. */
+/** Everything before the service's end. An exception is a failure like any other. */
 async function measure(
   attack: Attack,
   stage: Stage,
@@ -88,7 +88,7 @@ function runOf(attack: Attack, stage: Stage, { scale, seed }: RunnerOptions, rou
   return { stage, scale, round, random: new Random(number) }
 }
 
-/** One repetition; an exception is its failure, and the next one follows. */
+/** One repetition. An exception is its failure, and the next one follows. */
 async function repetition(attack: Attack, stage: Stage, options: RunnerOptions, round: number): Promise<Outcome> {
   options.onProgress(attack.name, round + 1, options.rounds)
   try {
@@ -155,7 +155,7 @@ function honestFailures(medians: HonestMedians, reports: readonly { readonly on:
 /** What is wrong with the process after an attack. */
 async function endFailures(attack: Attack, stage: Stage): Promise<string[]> {
   if (!stage.isAlive) {
-    // An attack that stops the service checks itself how it ended.
+    // An attack that stops the service checks the service's end itself.
     return attack.isolation === 'once' && stage.ended === 'code 0' ? [] : [`the process ended with ${stage.ended}`]
   }
   stage.signal('SIGTERM')

@@ -1,7 +1,7 @@
 /**
- * One built service process under attack, on free ports of 127.0.0.1 and with a data folder of its own, and the
- * customers that attacks act as. The folders are copies of one that was prepared once, because creating the store takes
- * ten seconds. The process has a limited heap, and is killed at the end in any case.
+ * One built service process under attack, on free ports of 127.0.0.1 and with its own data folder, and the customers
+ * that attacks act as. The folders are copies of a prepared one, because creating the store takes ten seconds. The
+ * process has a limited heap, and is killed at the end in any case.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
@@ -17,23 +17,26 @@ import { type Target, targetOf } from '../raw-peer.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const HEAP_MEGABYTES = 1_024
-/** Only for a service that never is ready. */
+/** Only for a service that never becomes ready. */
 const READY_MILLISECONDS_MAX = 240_000
-/** From SIGTERM to the end, including the drain of the stream (`stream.drain_seconds`: 5 s). */
+/** From SIGTERM to the end, including the stream's drain (`stream.drain_seconds`: 5 s). */
 export const STOP_MILLISECONDS_MAX = 12_000
 const LOG_CHARACTERS_KEPT = 4_000_000
 const ERROR_CHARACTERS_KEPT = 500
 
-/** All scopes of the operations that a service without a sandbox serves. */
+/** All scopes for the operations served without a sandbox. */
 const ALL_SCOPES = servedScopes(false).join(' ')
 
-/** A simulated market pauses for up to 0.4 s; all of these at once hardly do, so a silence of all is one of the service. */
+/**
+ * A simulated market pauses for up to 0.4 s. All of them hardly ever pause at once, so silence from all is the
+ * service's.
+ */
 const BASES = ['BTC', 'ETH', 'SOL', 'XRP', 'ADA', 'DOT', 'LTC', 'LINK'] as const
 export const MARKETS: readonly string[] = BASES.map((base) => `${base}USD`)
 
 /**
- * Settings of every service under attack. They are set through environment variables, where an unknown key is a warning
- * and not an error, so that the same attacks run against earlier versions.
+ * Settings for every service under attack. They are set through environment variables, where an unknown key is a
+ * warning and not an error, so that the same attacks run against earlier versions.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   'http.port': '0',
@@ -66,7 +69,7 @@ export class Stage {
   readonly operatorTarget: Target
   /** Exit code or signal, once the process has ended. */
   ended: string | undefined
-  /** The newest log lines; empty while the log is not read. */
+  /** The newest log lines. Empty while the log is not read. */
   log = ''
   readonly #child: ServiceChild
   readonly #folder: string
@@ -87,7 +90,7 @@ export class Stage {
       child.stderr.on('data', (text) => {
         this.log = (this.log + text).slice(-LOG_CHARACTERS_KEPT)
       })
-      // The stream was paused when the service was ready; adding a listener does not resume it.
+      // The stream was paused when the service was ready, and adding a listener does not resume it.
       child.stderr.resume()
     }
     this.#exit = new Promise((resolve) => {
@@ -118,7 +121,7 @@ export class Stage {
     return this.ended === undefined
   }
 
-  /** CPU time in milliseconds of all threads of the process so far; unknown after its end. */
+  /** CPU time in milliseconds so far, for all the process's threads. Unknown after its end. */
   get busyMilliseconds(): number {
     return this.isAlive ? this.watch.busyMilliseconds : Number.NaN
   }
@@ -127,7 +130,7 @@ export class Stage {
     return newCustomer(this.operator, this.target, true, ALL_SCOPES)
   }
 
-  /** The context of the malformed requests. */
+  /** The context for the malformed requests. */
   field(): Promise<AttackContext> {
     this.#field ??= this.#newField()
     return this.#field
@@ -153,7 +156,7 @@ export class Stage {
     this.#child.kill(name)
   }
 
-  /** Resolves with the end of the process; undefined if it has not ended by then. */
+  /** Resolves with the process's end, or with undefined if it has not ended by then. */
   async untilEnded(millisecondsMax: number): Promise<string | undefined> {
     await within(millisecondsMax, this.#exit)
     return this.ended
@@ -191,7 +194,7 @@ async function createTemplate(): Promise<string> {
   return folder
 }
 
-/** Sockets of a stale lock are not copied. */
+/** The sockets of a stale lock are not copied. */
 function isPlain(path: string): boolean {
   const kind = lstatSync(path)
   return kind.isFile() || kind.isDirectory()

@@ -1,4 +1,4 @@
-/** Attacks by a client with access to the stream: requests of many entries, fragmented messages, unread replies. */
+/** Attacks by a client with access to the stream: requests with many entries, fragmented messages, unread replies. */
 import { frameBytes, OPCODES, StreamPeer } from '../stream-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { pause, pooled } from './requests.ts'
@@ -31,7 +31,7 @@ export const largeRequests: Attack = {
   async run({ stage, scale }) {
     const findings = new Findings()
     const request = entriesRequest(21_800)
-    // Entries count against the rate of a connection: its burst allows two such messages.
+    // Entries count against a connection's rate, whose burst allows two such messages.
     const [connections, count] = [scale === 'full' ? 20 : 5, 2]
     const peers = await pooled(connections, 10, () => openStream(stage))
     const before = stage.busyMilliseconds

@@ -1,4 +1,4 @@
-/** The results of attacks as text, one block each, because sentences do not fit into columns. */
+/** The attacks' results as text, one block each, because sentences do not fit into columns. */
 import type { AttackResult } from './runner.ts'
 
 export function resultTable(results: readonly AttackResult[]): string {

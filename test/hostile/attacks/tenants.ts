@@ -1,6 +1,6 @@
 /**
- * A customer that requests the records of another: every operation, with ids of the other customer in each place that
- * takes one. The response must equal that for an unknown id, byte by byte.
+ * A customer that requests another's records: every operation, with the other customer's ids in each place that takes
+ * one. The response must equal the one for an unknown id, byte by byte.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { OPERATIONS, type OperationId } from '../../../src/contract/operations.ts'
@@ -16,7 +16,7 @@ const PROFILES = '/v2/profiles'
 const TRANSFERS = '/v2/transfer/transfers'
 const ORCHESTRATIONS = '/v2/orchestration/orchestrations'
 
-/** The records of one customer, and what a request needs of the attacker's own. */
+/** One customer's records, and what a request needs of the attacker's own. */
 interface Records {
   readonly account: string
   readonly profile: string
@@ -32,7 +32,7 @@ interface Records {
 interface TenantCase {
   readonly operation: OperationId
   readonly name: string
-  /** Path and body of a request of the attacker (`own`) that contains ids of `other`. */
+  /** Path and body of the attacker's request (`own`), with ids from `other`. */
   ask(other: Records, own: Records): readonly [path: string, body?: unknown]
 }
 
@@ -53,7 +53,7 @@ function rule(profile: string, changes: Readonly<Record<string, unknown>> = {}) 
   return { ref_id: 'attack', profile_id: profile, source_asset: 'USDC', destination_asset: 'USD', source, ...changes }
 }
 
-/** The part of the records that both customers have. */
+/** The records that both customers have. */
 function move(profile: string, changes: Readonly<Record<string, unknown>> = {}) {
   const source = profileOf(profile)
   const assets = { source_asset: 'USDC', destination_asset: 'USD', source_amount: '1' }
@@ -243,7 +243,7 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
   }
 }
 
-/** Ids of no record. */
+/** Ids without a record. */
 function absentRecords(): Records {
   const nothing = Buffer.from('nothing').toString('base64url')
   return {
@@ -267,7 +267,7 @@ function comparable({ status, text }: Answer, records: Records): string {
   return `${status} ${body.replaceAll(/"(request_id|id|created_at|updated_at|ref_id)":"[^"]*"/g, '"$1":""')}`
 }
 
-/** Equal for every customer, about the caller alone, and served by a service for testing only. */
+/** Equal for every customer, about the caller alone, or served only by a service for testing. */
 const WITHOUT_CASES: readonly OperationId[] = ['listMarkets', 'getClient', 'createSandboxDeposit']
 
 function sha256Of(text: string): string {

@@ -1,6 +1,6 @@
 /**
- * Twenty-six tokens with wrong claims, each validly signed by the outside issuer that the service trusts: an issuer
- * with errors, or with other customers whose tokens are for other services.
+ * Tokens with wrong claims, each validly signed by the outside issuer that the service trusts: an issuer with errors,
+ * or with other customers whose tokens are for other services.
  */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'

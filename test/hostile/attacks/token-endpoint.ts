@@ -1,4 +1,4 @@
-/** Attacks on the token endpoint: guesses from the address of an honest client, and unlimited revocations. */
+/** Attacks on the token endpoint: guesses from an honest client's address, and unlimited revocations. */
 import { type Attack, Findings } from './attack.ts'
 import { paced, pooled, send, statusText } from './requests.ts'
 import type { Stage } from './stage.ts'
@@ -15,7 +15,7 @@ function post(stage: Stage, path: string, form: Readonly<Record<string, string>>
   return send(stage.http + path, { method: 'POST', headers, body: new URLSearchParams(form).toString() })
 }
 
-/** Token requests per second, below the default rate of one address (50). */
+/** Token requests per second, below one address's default rate (50). */
 const GUESSES_PER_SECOND = 40
 /** Every third request is the honest client's own. */
 const HONEST_EVERY = 3
@@ -77,9 +77,9 @@ export const tokenFloods: Attack = {
   },
 }
 
-/** Clients of the service, whose records a full reload of the directory reads. */
+/** The service's clients, whose records a full directory reload reads. */
 const CLIENTS = 1_200
-/** CPU time for one revocation with its write, including all other work of the process. */
+/** CPU time for one revocation with its write, including all the process's other work. */
 const REVOCATION_MILLISECONDS_MAX = 15
 
 export const revocationStorms: Attack = {

@@ -1,7 +1,6 @@
 /**
- * Forty-two forged tokens: everything that an attacker can make from one genuine token of its own and the published
- * keys, to impersonate another customer or to gain another scope. Each is tried on the REST API and at the handshake of
- * the stream.
+ * Forged tokens: everything an attacker can make from one genuine token of its own and the published keys, to
+ * impersonate another customer or to gain another scope. Each is tried on the REST API and at the stream's handshake.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,15 +10,15 @@ import { encoded, type Genuine, genuine, OWN_KEYS, sharedSecretToken, signature,
 
 interface Forgery {
   readonly name: string
-  /** @param url an address of the attacker, which the service must not fetch */
+  /** @param url the attacker's address, which the service must not fetch */
   make(from: Genuine, url: string): string
 }
 
 const own = OWN_KEYS.p256.privateKey
-/** Order of the curve P-256. */
+/** The order of the curve P-256. */
 const ORDER = 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
 
-/** Claims that the attacker wants to have. */
+/** The claims that the attacker wants. */
 function wanted({ claims }: Genuine): Readonly<Record<string, unknown>> {
   return { ...claims, exp: Number(claims.exp) + 1_000_000, jti: 'forged' }
 }

@@ -1,4 +1,4 @@
-/** Hand-made tokens: the parts of a JWT as text, signatures of every kind, and keys unknown to the service. */
+/** Hand-made tokens: a JWT's parts as text, signatures of every kind, and keys unknown to the service. */
 import { createHmac, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject, sign } from 'node:crypto'
 
 export type TokenHeader = Readonly<Record<string, unknown>>
@@ -7,7 +7,7 @@ export function encoded(part: unknown): string {
   return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 }
 
-/** The signature of this kind of key, in the format of JWS. */
+/** A signature with this kind of key, in JWS format. */
 export function signature(input: string, key: KeyObject, hash: string | null = 'sha256'): string {
   return sign(hash, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
 }
@@ -28,7 +28,7 @@ export function sharedSecretToken(header: TokenHeader, claims: unknown, secret: 
   return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
 }
 
-/** What an attacker knows: one genuine token of its own, and the public key of its signature. */
+/** The attacker's knowledge: one genuine token of its own, and the public key for its signature. */
 export interface Genuine {
   readonly token: string
   readonly header: TokenHeader
@@ -50,7 +50,7 @@ export function genuine(token: string, keySet: { readonly keys: readonly JsonWeb
   return { token, header, claims, parts, publicJwk, publicKey: createPublicKey({ key: publicJwk, format: 'jwk' }) }
 }
 
-/** Keys of the attacker, one of each kind that a header could name. */
+/** The attacker's keys, one of each kind that a header could name. */
 export const OWN_KEYS = {
   p256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   p384: generateKeyPairSync('ec', { namedCurve: 'P-384' }),

@@ -7,13 +7,13 @@ import { settledSockets } from './operator.ts'
 import { paced, pause, pooled, statusText } from './requests.ts'
 
 const MEGABYTE = 1_048_576
-/** The budget for unfinished heads and bodies, and for garbage that is not yet collected. */
+/** The budget for unfinished heads and bodies, and for garbage not yet collected. */
 const GROWTH_MEGABYTES_MAX = 400
 const SOCKETS_SLACK = 4
 
 const HEAD = `GET / HTTP/1.1\r\nHost: tidegate.test\r\nX-Filling: ${'x'.repeat(500_000)}`
 
-/** Opens connections that each send the same bytes; those that the service refuses or closes are left out. */
+/** Opens connections that each send the same bytes. Refused or closed ones are left out. */
 async function openAll(target: Target, count: number, bytes: string): Promise<RawPeer[]> {
   const shared = Buffer.from(bytes)
   const peers = await pooled(count, 50, async () => {
@@ -24,7 +24,7 @@ async function openAll(target: Target, count: number, bytes: string): Promise<Ra
   return peers.filter((peer) => peer !== undefined)
 }
 
-/** Keeps requests open, lets an honest client use the service meanwhile, and measures the growth of the process. */
+/** Keeps requests open, lets an honest client use the service meanwhile, and measures the process's growth. */
 async function holdOpen({ stage }: AttackRun, count: number, bytes: string, heldMilliseconds: number) {
   const findings = new Findings()
   const { reader } = await stage.field()
@@ -99,7 +99,7 @@ export const unfinishedBodies: Attack = {
   },
 }
 
-/** The timeout of a head, plus time for its check, a busy machine and connecting. */
+/** A head's timeout, plus time for its check, a busy machine and connecting. */
 const HEAD_SECONDS_MAX = 20
 
 export const drippedHeads: Attack = {
