@@ -1,7 +1,7 @@
-/** Key material for tests: extended public keys of publicly known accounts, each derived from its own number. */
+/** Key material for tests: publicly known accounts' extended public keys, each derived from its own number. */
 import { HDKey } from '@scure/bip32'
 
-/** The extended public key of an account. */
+/** An account's extended public key. */
 export function accountPublicKey(number: number): string {
   return HDKey.fromMasterSeed(Buffer.alloc(32, number)).derive("m/84'/0'/0'").publicExtendedKey
 }

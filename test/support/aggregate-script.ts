@@ -1,7 +1,7 @@
 /**
- * Random messages of two to four sources of one market. Mostly their books do not cross, around mid prices that drift
- * apart and back: a message removes what it would cross, unless it is meant to violate the rule. Sources are lost and
- * recover, repeat themselves, pause, miss executions, and send impossible levels.
+ * Random messages from two to four sources for one market. Mostly their books do not cross, around mid prices that
+ * drift apart and back: a message removes what it would cross, unless it is meant to violate the rule. Sources are lost
+ * and recover, repeat themselves, pause, miss executions, and send impossible levels.
  */
 import fc from 'fast-check'
 import { ASK, BID, type LevelChange, type MarketEvent, type Side } from '../../src/streaming/market/event.ts'
@@ -9,7 +9,7 @@ import { NaiveBook } from './naive-book.ts'
 
 interface Offer {
   readonly source: number
-  /** The delay after the previous message; some share a millisecond, some follow a long pause. */
+  /** The delay after the previous message. Some messages share a millisecond, and some follow a long pause. */
   readonly pauseMilliseconds: number
   readonly event: MarketEvent
 }

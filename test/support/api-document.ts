@@ -1,6 +1,6 @@
 /**
  * An OpenAPI or AsyncAPI document for tests: resolves JSON pointers and references, and validates values against the
- * schemas of the document (JSON Schema 2020-12, formats included).
+ * document's schemas (JSON Schema 2020-12, formats included).
  */
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -9,7 +9,7 @@ import formats from 'ajv-formats'
 // biome-ignore lint/suspicious/noExplicitAny: documents are walked by name
 export type Node = any
 
-/** Returns where a document violates its own standard, OpenAPI 3.1 or AsyncAPI 3.0; empty: nowhere. */
+/** Returns where a document violates its own standard, OpenAPI 3.1 or AsyncAPI 3.0. Empty: nowhere. */
 export async function structureFaults(root: Node): Promise<string[]> {
   const config = await createConfig({ rules: { struct: 'error', 'no-unresolved-refs': 'error' } })
   const found = await lintFromString({ source: JSON.stringify(root), absoluteRef: 'document.json', config })
@@ -17,8 +17,8 @@ export async function structureFaults(root: Node): Promise<string[]> {
 }
 
 /**
- * The document with objects that allow no members except those described, unless it states otherwise. Of a schema with
- * `allOf`, those it refers to are closed, and the parts that restrict them stay open.
+ * The document with objects that allow only the described members, unless it states otherwise. In a schema with
+ * `allOf`, the schemas it refers to are closed, and the parts that restrict them stay open.
  */
 export function closed(node: Node, isPart = false): Node {
   if (Array.isArray(node)) return node.map((entry) => closed(entry))
@@ -43,14 +43,14 @@ export class ApiDocument {
     this.#ajv.addSchema({ $id: 'https://api.test/', ...root })
   }
 
-  /** Resolves a node: itself, or what it refers to. */
+  /** Resolves a node: itself, or the node it refers to. */
   resolve(node: Node): Node {
     let found = node
     while (found?.$ref !== undefined) found = this.at(found.$ref.slice(1))
     return found
   }
 
-  /** Returns the value at a JSON pointer; throws if there is none. */
+  /** Returns the value at a JSON pointer. Throws if there is none. */
   at(pointer: string): Node {
     let node = this.root
     for (const step of pointer.split('/').slice(1)) {
@@ -60,7 +60,7 @@ export class ApiDocument {
     return node
   }
 
-  /** Returns how a value violates a schema of this document; empty: it conforms. */
+  /** Returns how a value violates a schema in this document. Empty: it conforms. */
   faults(schema: Node, value: unknown): string[] {
     const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"https://api.test/#'))
     const validate = this.#compiled(absolute)

@@ -1,6 +1,5 @@
 /**
- * Fixtures for tests of authentication: signing keys, a listener on a free port, and the operator API on a store of its
- * own.
+ * Fixtures for authentication tests: signing keys, a listener on a free port, and the operator API on its own store.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
@@ -50,8 +49,8 @@ export const PUBLIC_URL = 'https://api.example.com'
 export const STREAM_URL = 'wss://stream.example.com'
 
 /**
- * Starts the operator listener on a store of its own.
- * @param encryptionKey the key of a node that received it after the store had been created without one
+ * Starts the operator listener on its own store.
+ * @param encryptionKey the key for a node that received it after the store had been created without one
  */
 export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promise<OperatorFixture> {
   const { log, lines } = captureLog()

@@ -1,6 +1,6 @@
 /**
- * The authentication of one node: the public listener with the token endpoints and the stream's handshake, on a store
- * that several nodes may share. Its streams report their close codes.
+ * One node's authentication: the public listener with the token endpoints and the stream's handshake, on a store that
+ * several nodes may share. Its streams report their close codes.
  */
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
@@ -27,9 +27,9 @@ export interface AuthNodeOptions {
   readonly clock: NodeClock
   readonly log?: Log
   readonly publicUrl?: string
-  /** The outside issuer whose tokens are verified; then no tokens are issued. */
+  /** The outside issuer whose tokens are verified. No tokens are issued then. */
   readonly verifierOf?: (directory: Directory) => TokenVerifier
-  /** Runs the upkeep of keys and revocations; off by default. */
+  /** Runs the upkeep for keys and revocations; off by default. */
   readonly signingKeyDays?: number
 }
 
@@ -139,7 +139,7 @@ export class AuthNode {
     return answer.body.access_token as string
   }
 
-  /** The status of a plain request with this token at the stream's path; 426 means that the token is accepted. */
+  /** The status of a plain request with this token at the stream's path. 426 means that the token is accepted. */
   async status(token: string): Promise<number> {
     return (await fetch(this.url, { headers: { authorization: `Bearer ${token}` } })).status
   }

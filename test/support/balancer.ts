@@ -1,17 +1,17 @@
 /**
- * A reverse proxy as an operator puts in front of several nodes: it asks each node's `/readyz` all the time, sends
- * requests to those that are ready, in turn, and tries the next one when a connection is refused. It never repeats a
- * request that a node has received.
+ * A reverse proxy as an operator puts in front of several nodes. It polls each node's `/readyz`, sends requests to the
+ * ready ones alternately, and tries the next one when a connection is refused. It never repeats a request that a node
+ * has received.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
 export interface BalancedNode {
-  /** Addresses of the public and of the operator listener. */
+  /** The public and the operator listener's addresses. */
   readonly http: string
   readonly operatorUrl: string
-  /** What is sent to it; absent = both. */
+  /** The traffic sent to it; absent = both. */
   readonly serves?: 'stream' | 'requests'
 }
 
@@ -63,7 +63,7 @@ export class Balancer {
     }
   }
 
-  /** The nodes in the order in which to try them; those that are not ready come last. */
+  /** The nodes in the order in which to try them. Nodes that are not ready come last. */
   #inTurn(what: 'stream' | 'requests'): BalancedNode[] {
     const nodes = this.#nodes.filter(({ serves }) => serves === undefined || serves === what)
     const turn = this.#turn++ % nodes.length
@@ -78,7 +78,7 @@ export class Balancer {
     }
     const { method, headers, url = '/' } = incoming
     const outgoing = request(new URL(url, node.http), { method, headers, agent: false })
-    // The body follows once the node has accepted the connection: until then another one can have it.
+    // The body follows once the node has accepted the connection, because another node can have it until then.
     outgoing.once('socket', (socket) => socket.once('connect', () => incoming.pipe(outgoing)))
     outgoing.once('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers)

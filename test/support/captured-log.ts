@@ -1,4 +1,4 @@
-/** A log that keeps its lines in memory. Secrets are not redacted, so that a test finds every one that reaches the log. */
+/** A log that keeps its lines in memory. Secrets are not redacted, so that a test finds every secret in the log. */
 import { pino } from 'pino'
 import type { Log } from '../../src/platform/base/log.ts'
 

@@ -12,9 +12,9 @@ export interface CaptureLine {
   readonly kind: 'received' | 'sent' | 'connected' | 'answer'
   /** Milliseconds since the epoch, with a fraction. */
   readonly milliseconds: number
-  /** The frame or the body; empty where the client connected. */
+  /** The frame or the body. Empty where the client connected. */
   readonly text: string
-  /** The address of the server or of the request; empty for what was received on the connection. */
+  /** The server's or the request's address. Empty for frames received on the connection. */
   readonly address: string
 }
 
@@ -29,7 +29,7 @@ export function capturesMissing(...files: readonly string[]): boolean {
   return files.some((file) => !isReal(`captures/${file}`))
 }
 
-/** All lines of one file, in their order. */
+/** All lines in one file, in order. */
 export function readCapture(file: string): CaptureLine[] {
   const bytes = readFileSync(recordedFile(`captures/${file}`))
   const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
@@ -39,7 +39,7 @@ export function readCapture(file: string): CaptureLine[] {
     .map(readLine)
 }
 
-/** The frames that the client received, in their order. */
+/** The frames received by the client, in order. */
 export function receivedFrames(file: string): { readonly milliseconds: number; readonly text: string }[] {
   return readCapture(file).filter(({ kind }) => kind === 'received')
 }

@@ -1,4 +1,4 @@
-/** Certificates for tests, self-signed or of an authority, in a folder that is removed after the tests of the file. */
+/** Certificates for tests, self-signed or from an authority, in a folder that is removed after the file's tests. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string
 }
 
-/** Creates a self-signed certificate of 127.0.0.1; `commonName` distinguishes it from others. */
+/** Creates a self-signed certificate for 127.0.0.1. `commonName` distinguishes it from others. */
 export function newCertificate(commonName: string, days: Days = {}): Promise<Certificate> {
   return create(commonName, {
     days,
@@ -18,13 +18,13 @@ export function newCertificate(commonName: string, days: Days = {}): Promise<Cer
   })
 }
 
-/** Creates the certificate of an authority. */
+/** Creates an authority's certificate. */
 export function newAuthority(commonName: string): Promise<Certificate> {
   const usage = { name: 'keyUsage', keyCertSign: true, critical: true } as const
   return create(commonName, { extensions: [{ name: 'basicConstraints', cA: true, critical: true }, usage] })
 }
 
-/** Creates the certificate of a client, signed by an authority. */
+/** Creates a client's certificate, signed by an authority. */
 export function newClientCertificate(commonName: string, authority: Certificate, days: Days = {}) {
   return create(commonName, { days, authority, extensions: [{ name: 'extKeyUsage', clientAuth: true }] })
 }
@@ -60,7 +60,7 @@ export interface CertificateFiles {
   write(certificate: Partial<Certificate>): void
 }
 
-/** Two files with a certificate and its key; only the owner may read the key. */
+/** Two files with a certificate and its key. Only the owner may read the key. */
 export function certificateFiles(certificate: Certificate): CertificateFiles {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-tls-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 /**
- * A client of the extended protocol that outlives its connections and its service, for tests of relays. It rebuilds the
- * books from the messages alone, checks every digest, and remembers the digest of every origin and the identifiers of all
- * executions in order, with a mark wherever it was notified that some are missing.
+ * An extended protocol client that outlives its connections and its service, for relay tests. It rebuilds the books
+ * from the messages alone and checks every digest. It remembers every origin's digest, and all executions' identifiers
+ * in order, with a mark wherever the service notified it of a gap.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
@@ -46,7 +46,7 @@ interface Book {
   cursor: string
 }
 
-/** Where executions are missing, and the client was notified of it. */
+/** Executions are missing here, and the client was notified. */
 const GAP = null
 
 const WAIT_MILLISECONDS = 60_000
@@ -55,7 +55,7 @@ export class ChainVerifier {
   readonly name: string
   readonly problems: string[] = []
   readonly #venues: Readonly<Record<string, string>>
-  /** Digests of heartbeats that were equal to those of the books. */
+  /** How many heartbeat digests were equal to the books'. */
   digests = 0
   /** How many connections ended, by close code. */
   readonly closes = new Map<number, number>()
@@ -72,13 +72,13 @@ export class ChainVerifier {
   #isStopped = false
   #life: Promise<void> | undefined
 
-  /** @param venues the venue of the executions of each market; `simulator` where it names none */
+  /** @param venues each market's execution venue; `simulator` where it names none */
   constructor(name: string, venues: Readonly<Record<string, string>> = {}) {
     this.name = name
     this.#venues = venues
   }
 
-  /** Connects, and again whenever the connection ends, at the addresses that the service has then. */
+  /** Connects, and again whenever the connection ends, at the service's current addresses. */
   start(
     service: Pick<RunningService, 'ws' | 'http'>,
     { clientId, clientSecret }: TestClient,
@@ -113,17 +113,17 @@ export class ChainVerifier {
     }
   }
 
-  /** Of a market, in their order; null where executions are missing, and the client was notified of it. */
+  /** A market's executions in order, with null where some are missing and the client was notified. */
   executionsOf(market: string): readonly (string | null)[] {
     return this.#executions.get(market) ?? []
   }
 
-  /** The digests that were seen, by market and origin (`BTCUSD run-1.18`), in their order. */
+  /** The digests seen, by market and origin (`BTCUSD run-1.18`), in order. */
   get origins(): ReadonlyMap<string, string> {
     return this.#origins
   }
 
-  /** The origin of the last digest of the market; empty before one. */
+  /** The origin of the market's last digest. Empty before one. */
   lastOrigin(market: string): string {
     return this.#lastOrigins.get(market) ?? ''
   }
@@ -141,8 +141,8 @@ export class ChainVerifier {
   }
 
   /**
-   * Compares the executions of a relay with those of the first node: each at most once, in order, and none absent without
-   * a notice, except where the first node's own client was notified of missing ones.
+   * Compares a relay's executions with the first node's: each at most once, in order, and none absent without a notice,
+   * except where the first node's own client was notified of missing ones.
    */
   compareExecutions(first: ChainVerifier): {
     readonly seen: number
@@ -166,7 +166,7 @@ export class ChainVerifier {
         seen += 1
         const place = places.get(id)
         if (place === undefined) {
-          // The client of the first node may not have received it before its service was killed, or before it connected.
+          // The first node's client may not have received it before its service was killed, or before it connected.
           if (last !== undefined && !hasGaps && last + 1 < theirs.length) problems.push(`${market} ${id} is unknown`)
           last = undefined
           continue

@@ -1,6 +1,6 @@
 /**
- * What the client runs on in tests: a virtual clock, sockets on which a test plays the service, and answers to requests
- * that a test chooses.
+ * The client's runtime in tests: a virtual clock, sockets on which a test plays the service, and answers chosen by the
+ * test.
  */
 import type { Platform, Socket } from '../../packages/client/src/platform.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -22,7 +22,7 @@ export class FakeSocket implements Socket {
   readonly url: string
   readonly offered: readonly string[]
   readonly requests: SentRequest[] = []
-  /** Called with every request of the client. */
+  /** Called with every request from the client. */
   onRequest: (request: SentRequest) => void = () => undefined
   isClosed = false
 
@@ -81,13 +81,13 @@ export class FakePlatform implements Platform {
   readonly fetched: { readonly url: string; readonly init: RequestInit }[] = []
   /** In [0, 1). */
   chance = 0.5
-  /** What a request is answered; an error means that there was no answer. */
+  /** The answer to a request. An error means that there was no answer. */
   answer: (url: string) => Answer | Error = (url) => {
     if (!url.endsWith('/oauth2/token')) return { status: 426 }
     return { status: 200, body: { access_token: `token-${this.tokenRequests}`, expires_in: 3_600 } }
   }
 
-  /** Creates the socket of a handshake. */
+  /** Creates a handshake's socket. */
   open: (url: string, offered: readonly string[]) => FakeSocket = (url, offered) => new FakeSocket(url, offered)
 
   constructor(clock = new VirtualClock()) {
@@ -98,7 +98,7 @@ export class FakePlatform implements Platform {
     return this.fetched.filter(({ url }) => url.endsWith('/oauth2/token')).length
   }
 
-  /** The socket that was opened last. */
+  /** The socket opened last. */
   get socketNow(): FakeSocket {
     return this.sockets.at(-1) as FakeSocket
   }
@@ -131,7 +131,7 @@ export class FakePlatform implements Platform {
     return this.chance
   }
 
-  /** Time passes, and what was waiting for it happens. */
+  /** Time passes, and everything waiting for it happens. */
   async pass(milliseconds: number): Promise<void> {
     await settled()
     this.clock.advance(milliseconds)

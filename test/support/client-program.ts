@@ -1,17 +1,19 @@
-/** The program in the README of the client's package, as a file that runs on the sources. */
+/** The program in the client package's README, as a file that runs on the sources. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CLIENT = join(import.meta.dirname, '../../packages/client')
 
-/** The program, as it stands there. */
+/** The program exactly as in the README. */
 export function programOfReadme(): string {
   const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
   const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
   return program
 }
 
-/** Writes the program to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns the command that starts it. */
+/**
+ * Writes the program to a folder, with its credentials from TIDEGATE_CREDENTIALS. Returns the command that starts it.
+ */
 export function readmeProgram(folder: string, nodeFlags: readonly string[] = []): string[] {
   const text = programOfReadme()
     .replace(`'data/demo-client.json'`, 'process.env.TIDEGATE_CREDENTIALS')

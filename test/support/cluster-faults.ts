@@ -1,4 +1,4 @@
-/** The faults of a cluster, each of which ends by itself: processes, servers and the connections between them. */
+/** A cluster's faults, each of which ends by itself: processes, servers and the connections between them. */
 import type { Cluster } from './cluster.ts'
 import type { PostgresServer } from './postgres.ts'
 import type { Random } from './random.ts'
@@ -6,28 +6,28 @@ import type { TcpProxy } from './tcp-proxy.ts'
 
 export interface ClusterFault {
   readonly name: string
-  /** Resolves when the fault has ended, with what it was done to. */
+  /** Resolves when the fault has ended, with its victim. */
   readonly run: () => Promise<string>
 }
 
-/** What the faults are done to. */
+/** Everything that faults can affect. */
 interface Victims {
   readonly cluster: Cluster
   readonly postgres: PostgresServer
   readonly random: Random
-  /** The feed that leads. */
+  /** The leading feed. */
   readonly leader: () => Promise<string>
 }
 
 const SUSPENDED_SECONDS = 20
-/** Longer than a connection may be silent, and long enough for several attempts and collections of garbage. */
+/** Longer than a connection may be silent, and long enough for several attempts and garbage collections. */
 const CUT_SECONDS = { least: 5, most: 25 }
 const DELAY_MILLISECONDS = 500
 const DOWN_SECONDS_MAX = 10
 
 const wait = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
 
-/** Ways of a network to fail. */
+/** A network's ways to fail. */
 const CUTS: Readonly<Record<string, (proxy: TcpProxy) => unknown>> = {
   'refuses connections': (proxy) => proxy.refuse(),
   'closes connections without a byte': (proxy) => proxy.hangUp(),

@@ -1,13 +1,13 @@
 /**
- * A client of several gateways that connects again after every close, as integrators do, and checks what it reads with the
- * rules of `tidegate verify`. It remembers the latest time of each market over its connections: no later one may be earlier.
+ * A client for several gateways that connects again after every close, as integrators do, and checks its input with the
+ * rules of `tidegate verify`. It remembers each market's latest time over its connections: no later one may be earlier.
  */
 import { StreamChecker } from '../../src/conformance/judge/stream/stream-checker.ts'
 import type { Violation } from '../../src/conformance/judge/stream/violations.ts'
 import { SampleClient } from './sample-client.ts'
 
 interface ClusterReaderOptions {
-  /** The stream's addresses of the gateways that run. */
+  /** The running gateways' stream addresses. */
   readonly addresses: () => readonly string[]
   readonly token: string
   readonly markets: readonly string[]
@@ -18,11 +18,11 @@ const RECONNECT_MILLISECONDS = 100
 
 export class ClusterReader {
   readonly violations: Violation[] = []
-  /** Times of a book that were not later than one before, over all connections. */
+  /** Book times that were not later than a previous one, over all connections. */
   readonly earlierTimes: string[] = []
   /** How many connections ended, by close code. */
   readonly closes = new Map<number, number>()
-  /** When the last book message of each market arrived, by the monotonic clock. */
+  /** When each market's last book message arrived, on the monotonic clock. */
   readonly received = new Map<string, number>()
   readonly #options: ClusterReaderOptions
   readonly #checker = new StreamChecker()

@@ -1,13 +1,13 @@
 /**
- * What must be true of a cluster whatever fails: every reader gets fresh books of every market again, no rule of the stream was
- * broken, no time went back, no audit found a difference, one process leads, and every process that runs is ready and
+ * What must be true in a cluster whatever fails: every reader gets fresh books for every market again, no stream rule
+ * was broken, no time went back, no audit found a difference, one process leads, and every running process is ready and
  * connected by itself.
  */
 import { expect, vi } from 'vitest'
 import type { Cluster } from './cluster.ts'
 import type { ClusterReader } from './cluster-reader.ts'
 
-/** Only to end what hangs: everything takes some seconds where nothing else needs the machine. */
+/** Only ends hanging waits: everything takes some seconds on an otherwise idle machine. */
 export const CLUSTER_POLL = { timeout: 120_000, interval: 100 }
 
 const AUDITS = [
@@ -28,14 +28,14 @@ export class ClusterWatch {
     this.#markets = markets
   }
 
-  /** Resolves when every reader has had a message of every market's book since that time. */
+  /** Resolves when every reader has had a book message for every market since that time. */
   async fresh(since: number): Promise<void> {
     const isFresh = ({ received }: ClusterReader) =>
       this.#markets.every((market) => (received.get(market) ?? 0) > since)
     await vi.waitFor(() => expect(this.#readers.filter((reader) => !isFresh(reader))).toHaveLength(0), CLUSTER_POLL)
   }
 
-  /** Resolves with the name of the process that leads, when one does. */
+  /** Resolves with the leading process's name, once one leads. */
   leader(): Promise<string> {
     return vi.waitFor(async () => {
       const leaders = await this.#cluster.leaders()
@@ -57,7 +57,7 @@ export class ClusterWatch {
     }, CLUSTER_POLL)
   }
 
-  /** Everything that is wrong so far; empty in a service that is right. */
+  /** Everything wrong so far. Empty for a correct service. */
   async problems(): Promise<readonly string[]> {
     const audits = await Promise.all(AUDITS.map(async (name) => [name, await this.#sum(name)] as const))
     return [
@@ -70,12 +70,12 @@ export class ClusterWatch {
     ]
   }
 
-  /** How many connections of the readers have ended with this close code. */
+  /** How many of the readers' connections have ended with this close code. */
   closes(code: number): number {
     return this.#readers.reduce((sum, { closes }) => sum + (closes.get(code) ?? 0), 0)
   }
 
-  /** Of a metric, over processes and labels. */
+  /** A metric's sum over processes and labels. */
   async #sum(metric: string): Promise<number> {
     let sum = 0
     for (const name of this.#cluster.names) {

@@ -1,7 +1,7 @@
 /**
- * A deployment of several processes of the built program for tests: feeds, gateways, APIs and workers on one PostgreSQL and
- * one NATS server. Each process reaches both through proxies of its own that a test can disturb. Processes can be killed,
- * suspended and started again.
+ * A deployment for tests with several processes of the built program: feeds, gateways, APIs and workers on one
+ * PostgreSQL and one NATS server. Each process reaches both through its own proxies, which a test can disturb.
+ * Processes can be killed, suspended and started again.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,41 +31,41 @@ export interface ClusterProcess {
   readonly command: RunningCommand
 }
 
-/** Two of each role. */
+/** Two for each role. */
 export const CLUSTER_PROCESSES: Readonly<Record<string, string>> = Object.fromEntries(
   ['feed', 'gateway', 'api', 'worker'].flatMap((role) => [1, 2].map((number) => [`${role}-${number}`, `[${role}]`])),
 )
 
 interface ClusterOptions {
-  /** By name: the roles of the process. */
+  /** By name: the process's roles. */
   readonly processes: Readonly<Record<string, string>>
   readonly markets: readonly ReturnType<typeof market>[]
   readonly flags?: Flags
-  /** By the name of a process: more flags of it. */
+  /** By process name: its additional flags. */
   readonly flagsOf?: Readonly<Record<string, Flags>>
-  /** The setting of this name. */
+  /** The setting with this name. */
   readonly feeds?: object
-  /** Address of a database that has the schema. */
+  /** The address of a database with the schema. */
   readonly store: string
-  /** The program of the processes; by default the built one. */
+  /** The processes' program; by default the built one. */
   readonly program?: string
-  /** The Node.js program; by default the one that runs the tests. */
+  /** The Node.js program; by default the one running the tests. */
   readonly node?: string
   /** Called with each process when it is started. */
   readonly onLaunch?: (name: string, child: RunningCommand['child']) => void
 }
 
-/** What a process reaches the servers through. */
+/** A process's connections to the servers. */
 interface Links {
   readonly nats: TcpProxy
   readonly postgres: TcpProxy
-  /** Of the database. */
+  /** The database's address. */
   readonly store: string
 }
 
 export class Cluster {
   readonly nats: NatsServer
-  /** Of the processes that are started from now on. */
+  /** For the processes started from now on. */
   program: string
   readonly #processes = new Map<string, ClusterProcess>()
   readonly #links = new Map<string, Links>()
@@ -78,7 +78,7 @@ export class Cluster {
     this.nats = nats
   }
 
-  /** Starts every process; resolves when all are ready. */
+  /** Starts every process. Resolves when all are ready. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     ensureBuilt()
     const cluster = new Cluster(options, await NatsServer.start())
@@ -109,7 +109,7 @@ export class Cluster {
     return [...this.#processes.values()].filter(({ roles }) => roles.includes(role))
   }
 
-  /** Creates a client of a new customer that may do everything. */
+  /** Creates a new customer's client with all rights. */
   async createClient(): Promise<TestClient & { readonly token: string }> {
     const [api] = this.withRole('api')
     if (api === undefined) throw new Error('no process has the role api')
@@ -128,7 +128,7 @@ export class Cluster {
     return { ...client, token: await fetchToken({ authUrl: http, ...client, scope: scopes.join(' ') }) }
   }
 
-  /** Starts a process that does not run, with these flags too; resolves when its start has completed. */
+  /** Starts a stopped process, with these flags too. Resolves when its start has completed. */
   async launch(name: string, roles = this.#options.processes[name], more: Flags = {}): Promise<ClusterProcess> {
     if (roles === undefined) throw new Error(`${name} has no roles`)
     const folder = join(this.#folder.path, name)
@@ -184,7 +184,7 @@ export class Cluster {
     this.process(name).command.child.kill('SIGCONT')
   }
 
-  /** Names of the processes that lead the feed group `default`, as they report it. */
+  /** The names of the processes leading the feed group `default`, as they report it. */
   async leaders(): Promise<readonly string[]> {
     const feeds = this.withRole('feed')
     const values = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Has another Node.js process collect its garbage, through its inspector: what is resident before a collection depends on how
- * long V8 has put it off, and says nothing about what the process holds.
+ * Makes another Node.js process collect its garbage, through its inspector. Resident memory before a collection depends
+ * on how long V8 has put it off, and shows nothing about the process's real use.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import WebSocket from 'ws'

@@ -1,4 +1,4 @@
-/** Runs the built program, or its sources, as a shell would; and third-party programs. */
+/** Runs the built program, or its sources, as a shell would. Also runs third-party programs. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { ensureStoreTemplate } from '../../scripts/ensure-template.mjs'
@@ -11,11 +11,11 @@ export interface CommandResult {
   readonly stderr: string
 }
 
-/** A started program; `result` resolves when it has ended and all of its output has been read. */
+/** A started program. `result` resolves when it has ended and all its output has been read. */
 export interface RunningCommand {
   readonly child: ChildProcessWithoutNullStreams
   readonly result: Promise<CommandResult>
-  /** Resolves to the first complete stdout line that `wanted` accepts; rejects when the program ends without one. */
+  /** Resolves to the first complete stdout line accepted by `wanted`. Rejects when the program ends without one. */
   line(wanted: (line: string) => boolean): Promise<string>
   /** The same for stderr. */
   errorLine(wanted: (line: string) => boolean): Promise<string>
@@ -31,18 +31,18 @@ export interface CommandOptions {
   readonly isBuilt?: boolean
 }
 
-/** Whether `npm test` has built the sources for this run: a start of the built program takes a third of the time. */
+/** Whether `npm test` has built the sources for this run: the built program starts in a third of the time. */
 export const wasBuiltForThisRun = process.env.TESTS_ARE_BUILT === '1'
 
 /**
- * Options of Node for every process that opens an embedded store for seconds only: its WebAssembly is compiled once and
- * quickly, instead of optimised during the first statements, which is most of the cost of such a store.
+ * Node options for every process that opens an embedded store for seconds only: its WebAssembly is compiled once and
+ * quickly, instead of optimised during the first statements, which is most of such a store's cost.
  */
 export const FAST_STORE_STARTS = ['--liftoff-only']
 
 export function startCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
   const isBuilt = options.isBuilt ?? wasBuiltForThisRun
-  // What runs from the sources may open a new store, which takes thirty times as long without the template.
+  // A program run from the sources may open a new store, which takes thirty times as long without the template.
   if (!isBuilt) ensureStoreTemplate()
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_'))
   const program = isBuilt

@@ -1,13 +1,11 @@
-/**
- * Runs one verb of the command line in this process, with an output, a clock and signals that the test owns.
- */
+/** Runs one command-line verb in this process, with an output, a clock and signals owned by the test. */
 import { EventEmitter } from 'node:events'
 import { Command } from 'commander'
 import type { CommandEnvironment, Output } from '../../src/cli/terminal/environment.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import { Waiters } from './waiters.ts'
 
-/** An output that keeps what was written, and pretends to be a terminal when it has a size. */
+/** An output that keeps everything written, and pretends to be a terminal when it has a size. */
 export class CapturedOutput extends EventEmitter implements Output {
   readonly isTTY: boolean
   columns: number
@@ -51,7 +49,7 @@ export interface CommandRun {
   readonly clock: VirtualClock
   /** Sends the signal of Ctrl-C. */
   interrupt(): void
-  /** The exit code that was set, and the message of the error. */
+  /** The exit code that was set, and the error's message. */
   readonly ended: Promise<{ readonly exitCode: number; readonly error: string }>
 }
 

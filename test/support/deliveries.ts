@@ -16,13 +16,13 @@ export const OPERATOR: Reporter = { actor: 'operator', mayDecide: true }
 /** An arbitrary address. */
 export const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
-/** A call of an owner: what happened, and the delivery at that time. */
+/** A call to an owner: what happened, and the delivery at that time. */
 export interface OwnerCall {
   readonly call: string
   readonly delivery: Delivery
 }
 
-/** Owners that record their calls, including those of transactions that were rolled back, and charge no fee. */
+/** Owners that record their calls, including those in rolled-back transactions, and charge no fee. */
 export function recordingOwners(
   reviewAbove: ReviewLimits = new Map(),
 ): DeliveryOwners & { readonly calls: OwnerCall[] } {
@@ -45,7 +45,7 @@ export function recordingOwners(
   return { orchestrations: owner, deposits: owner, reviewAbove: () => reviewAbove, calls }
 }
 
-/** Creates deliveries of this profile, with their amounts moved from outside into transit; returns their ids. */
+/** Creates deliveries for this profile, with their amounts moved from outside into transit. Returns their ids. */
 export async function addDeliveries(
   db: Db,
   { customerId, profileId, accountId }: Owner,
@@ -76,7 +76,7 @@ export async function addDeliveries(
   return deliveries.map(({ id }) => id)
 }
 
-/** Rows of deliveries, by id. */
+/** Deliveries' rows, by id. */
 export async function rowsOf(db: Db, ids: readonly string[]) {
   const tables = db.tables<DeliveryTables>()
   const rows = await tables.selectFrom('deliveries').selectAll().where('id', 'in', ids).execute()
@@ -88,7 +88,7 @@ export async function attemptsOf(db: Db, id: string) {
   return await attempts.where('delivery_id', '=', id).orderBy('attempt').execute()
 }
 
-/** The entry of a delivery in the customer's statement. */
+/** A delivery's entry in the customer's statement. */
 export async function transferOf(db: Db, id: string) {
   const { rows } = await sql<{ status: string; type: string; fee: string; crypto_tx_hash: string | null }>`
     select status, type, fee, crypto_tx_hash from transfers where id = ${id}
@@ -97,8 +97,8 @@ export async function transferOf(db: Db, id: string) {
 }
 
 /**
- * Advances the time of deliveries by moving their due and start times back by this many seconds. What becomes due by that
- * is due now: work never becomes due in the past.
+ * Advances deliveries' time by moving their due and start times back by this many seconds. Whatever this makes due is
+ * due now, because work never becomes due in the past.
  */
 export async function letPass(db: Db, ids: readonly string[], seconds: number): Promise<void> {
   const due = sql`next_attempt_at - ${seconds} * interval '1 second'`

@@ -1,4 +1,4 @@
-/** The service's owners of deliveries, by the default configuration. */
+/** The service's delivery owners, with the default configuration. */
 import { deliveryOwners } from '../../src/service/parts/money/delivery-owners.ts'
 import { configOf } from './rest.ts'
 

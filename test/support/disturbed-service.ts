@@ -1,7 +1,8 @@
 /**
- * A service of two simulated markets that is disturbed in one way after the other: a market changes its decimals, or is removed
- * and added again, by a reload; the operator closes the connections; the network between it and its client breaks them, or
- * swallows everything; it is stopped, and killed. Its client has to reach it through `ws`, which leads over that network.
+ * A service with two simulated markets that is disturbed in one way after the other. A reload changes a market's
+ * decimals, or removes and adds it again. The operator closes the connections. The network between it and its client
+ * breaks them, or swallows everything. It is stopped, and killed. Its client has to reach it through `ws`, which leads
+ * over that network.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +13,7 @@ import { market, OperatorApi } from './running-service.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 const AWAY_MILLISECONDS = 4_000
-/** Longer than any client waits for the next of the heartbeats, which come every second. */
+/** Longer than any client waits for the next heartbeat, which comes every second. */
 const SWALLOWED_MILLISECONDS = 18_000
 
 export class DisturbedService {
@@ -23,7 +24,7 @@ export class DisturbedService {
   #decimals = 2
   operator!: OperatorApi
   http = ''
-  /** Without the network between. */
+  /** Without the network between them. */
   directWs = ''
   readonly ws: string
 
@@ -64,7 +65,7 @@ export class DisturbedService {
     writeFileSync(this.#file, JSON.stringify({ simulator: { allowed: true }, markets }))
   }
 
-  /** One disturbance after the other; each lasts a few seconds. */
+  /** One disturbance after the other. Each lasts a few seconds. */
   async disturb(number: number): Promise<void> {
     const child = this.#command?.child
     switch (number % 7) {

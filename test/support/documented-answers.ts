@@ -1,6 +1,6 @@
 /**
- * Compares the answers of both APIs with their committed documents: members that they do not describe are faults, as are
- * statuses and codes that an operation does not list. The setup of all tests does it for every answer that they read.
+ * Compares both APIs' answers with their committed documents. Members missing from the documents are faults, as are
+ * statuses and codes that an operation does not list. The setup for all tests does this for every answer they read.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { ApiDocument, closed, type Node } from './api-document.ts'
 
 const REFERENCE = join(import.meta.dirname, '../../docs/reference')
 
-/** Answers without an operation: unknown paths and methods, and what is checked before the path. */
+/** Answers without an operation: unknown paths and methods, and checks made before the path. */
 const OF_NO_OPERATION = [404, 405, 408, 421, 429, 431, 500, 503]
 
 interface DescribedCall {
@@ -28,7 +28,7 @@ const known = new Map<string, DescribedApi>()
 
 /**
  * @param path with its prefix, with or without a query
- * @returns how an answer violates the document of its API; empty: it conforms, or the path belongs to neither
+ * @returns how an answer violates its API's document; empty: it conforms, or the path belongs to neither
  */
 export function answerFaults(method: string, path: string, status: number, body: unknown): readonly string[] {
   const [plain = ''] = path.split('?')
@@ -43,10 +43,10 @@ export function answerFaults(method: string, path: string, status: number, body:
   return faults.map(fault)
 }
 
-/** A `meta` member that the table of problems does not have for this code. */
+/** A `meta` member that the problem table does not have for this code. */
 function metaFaults(body: unknown): readonly string[] {
   const { code, meta = {} } = body as { code?: unknown; meta?: object }
-  // The answers of the token endpoints have no code.
+  // The token endpoints' answers have no code.
   if (!isProblemCode(code)) return []
   const row: { readonly status: number; readonly meta?: readonly string[] } = PROBLEMS[code]
   const described = row.meta ?? []

@@ -1,5 +1,5 @@
 /**
- * The program of the release before this one, built from its sources with the packages of its own lockfile. It is kept in
+ * The previous release's program, built from its sources with the packages in its own lockfile. It is kept in
  * node_modules/.cache. Its commit is part of the history, and its packages come from the npm registry.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -8,16 +8,16 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** 0.2.0, as its notes in the changelog describe it: the last commit before later changes. */
+/** 0.2.0, as its changelog notes describe it: the last commit before later changes. */
 const COMMIT = 'ebbe1e2a'
 
-/** For `describe.skipIf`; a clone without history does not have it. */
+/** For `describe.skipIf`: a clone without history does not have it. */
 export const EARLIER_RELEASE = {
   commit: COMMIT,
   isThere: spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT, stdio: 'ignore' }).status === 0,
 }
 
-/** The path of its program; undefined where its packages cannot be installed. */
+/** Its program's path, or undefined where its packages cannot be installed. */
 export function buildEarlierRelease(): string | undefined {
   const target = join(ROOT, 'node_modules/.cache/releases', COMMIT)
   const program = join(target, 'dist/main.js')

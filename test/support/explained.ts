@@ -1,6 +1,6 @@
 /**
- * Query plans of PostgreSQL: the statements themselves are explained with their buffer counts, on the connection that
- * runs them.
+ * PostgreSQL query plans: the statements themselves are explained with their buffer counts, on the connection that runs
+ * them.
  */
 import { PostgresConnection } from '../../src/platform/store/postgres-connection.ts'
 
@@ -24,7 +24,7 @@ export interface Explained {
 }
 
 export interface ExplainedStatements {
-  /** The totals of the matching statements while this ran. */
+  /** The matching statements' totals while this ran. */
   during<Answer>(
     work: () => Promise<Answer>,
   ): Promise<{ readonly answer: Answer; readonly found: readonly Explained[] }>
@@ -63,7 +63,7 @@ export function explainStatements(matching: RegExp): ExplainedStatements {
   }
 }
 
-/** The records that table scans read, over all loops, the blocks of the statement, and the scans themselves. */
+/** The records that table scans read, over all loops, the statement's blocks, and the scans themselves. */
 export function summaryOf(plan: PlanNode): { rows: number; blocks: number; scans: string[] } {
   let rows = 0
   const scans: string[] = []

@@ -1,8 +1,8 @@
 /**
- * Verifies a client of the extended protocol at every message against the history of the simulation: everything that is
- * verified for the base protocol, at the requested depth, and that no message is missing between two cursors, how many
- * commits each covers, and that the digests of the heartbeat are those of its books. It is one client over all its
- * connections: what it has when one ends is what it resumes from.
+ * Verifies an extended protocol client at every message against the simulation's history. It verifies everything that
+ * is verified for the base protocol, at the requested depth. It also verifies that no message is missing between two
+ * cursors, how many commits each covers, and that the heartbeat's digests are its books'. It is one client over all its
+ * connections: its state when one ends is the state it resumes from.
  */
 import type { MarketHistory } from './market-history.ts'
 
@@ -18,15 +18,15 @@ export interface ChannelState {
   subscribed: boolean
   depth: number | undefined
   isAttributed: boolean
-  /** Cursor of the last message, kept across connections; undefined before the first. */
+  /** The last message's cursor, kept across connections. Undefined before the first. */
   cursor: string | undefined
   /** Whether the next message may contain `prev`: a message was received, or resumed from. */
   continues: boolean
-  /** Time of the last message, and of the last one on this connection. */
+  /** The time of the last message, and of the last one on this connection. */
   lastTime: string
   connectionTime: string
   book: { bids: Side; asks: Side } | undefined
-  /** The venues of each level of an attributed book, as JSON. */
+  /** Each level's venues in an attributed book, as JSON. */
   venues: { bids: Side; asks: Side }
   nextExecution: number | undefined
 }
@@ -72,7 +72,7 @@ export class ExtendedVerifier {
   readonly #channels = new Map<string, ChannelState>()
   /** Replies on this connection. */
   replies = 0
-  /** Markets of the last heartbeat. */
+  /** The last heartbeat's markets. */
   lastBooks: string[] = []
 
   constructor(histories: ReadonlyMap<string, MarketHistory>) {
@@ -108,7 +108,7 @@ export class ExtendedVerifier {
     }
   }
 
-  /** The book in the notation of the history. */
+  /** The book in the history's notation. */
   bookText(market: string): string {
     const { book } = this.channel(market, 'market_data')
     const entries = (side: Side, sign: number) =>
@@ -140,7 +140,7 @@ export class ExtendedVerifier {
         if (resumed === true) this.counts.replayed += 1
         else state.nextExecution = undefined
       } else if (params.resume === undefined) {
-        // A client that drops its book has nothing to resume from until the SNAPSHOT has arrived.
+        // A client that drops its book cannot resume until the SNAPSHOT has arrived.
         state.book = undefined
         state.cursor = undefined
       }
@@ -226,7 +226,7 @@ export class ExtendedVerifier {
     this.#followVenues(state, payload, cut(history.attributedAt(time) as string))
   }
 
-  /** Checks that every level names its venues exactly if that was asked for, and that these are the right ones. */
+  /** Checks that every level names its venues exactly if that was requested, and that these are the right ones. */
   #followVenues(state: ChannelState, { bids, asks }: Message['payload'], expected: string): void {
     const { book, venues } = state
     for (const { price, amount, venues: named } of [...bids, ...asks]) {
@@ -262,7 +262,7 @@ export class ExtendedVerifier {
   }
 }
 
-/** A book in the notation of the history, cut to the best levels. */
+/** A book in the history's notation, cut to the best levels. */
 export function cutTo(text: string, depth: number | undefined): string {
   if (depth === undefined) return text
   const sides = JSON.parse(text) as [unknown[], unknown[]]

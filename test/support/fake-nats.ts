@@ -1,7 +1,7 @@
 /**
- * A server that speaks as much of the NATS protocol as a client needs that sends and receives nothing, on a port of this
- * machine, and that fails in the ways of a network: it refuses connections, closes them without a byte, accepts them and is
- * silent, or goes silent on those that are open.
+ * A server that speaks enough of the NATS protocol for a client without messages, on a port of this machine, and that
+ * fails as a network does: it refuses connections, closes them without a byte, accepts them and is silent, or becomes
+ * silent on open ones.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -51,7 +51,7 @@ export class FakeNats {
     }
   }
 
-  /** Serves again; connections that the fault left silent stay silent. */
+  /** Serves again. Connections silenced by the fault stay silent. */
   async end(): Promise<void> {
     const wasRefused = this.#fault === 'refused'
     this.#fault = undefined
@@ -73,7 +73,7 @@ export class FakeNats {
       socket.destroy()
       return
     }
-    // Read also while silent, so that the end of the other side is noticed.
+    // Reads even while silent, to notice the other side's end.
     socket.on('data', (chunk) => {
       if (this.#fault !== undefined) return
       for (const _ of chunk.toString().matchAll(/PING\r\n/g)) {

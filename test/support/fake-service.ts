@@ -1,6 +1,6 @@
 /**
  * A service that sends what a test specifies: a token endpoint and a WebSocket on one port of 127.0.0.1. It checks that
- * clients request tokens and open the stream as documented, and acknowledges subscriptions by default; it has no books.
+ * clients request tokens and open the stream as documented, and acknowledges subscriptions by default. It has no books.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -35,9 +35,9 @@ export interface FakeAnswer {
 }
 
 export interface FakeServiceOptions {
-  /** Responses to the first handshakes; after them, and where one is undefined, the connection is accepted. */
+  /** Responses to the first handshakes. After them, and where one is undefined, the connection is accepted. */
   readonly handshakes?: readonly (FakeAnswer | undefined)[]
-  /** Responses to the first token requests; after them, and where one is undefined, a token is granted. */
+  /** Responses to the first token requests. After them, and where one is undefined, a token is granted. */
   readonly tokens?: readonly (FakeAnswer | undefined)[]
   readonly tokenSeconds?: number
   /** The response to `GET /v2/markets`; absent = 404, as from a service with the base protocol only. */
@@ -54,13 +54,13 @@ export class FakeService {
   readonly connections: FakeConnection[] = []
   /** The form of every token request. */
   readonly tokenRequests: URLSearchParams[] = []
-  /** The Authorization of every handshake, as a header or as a subprotocol; refused ones too. */
+  /** Every handshake's Authorization, as a header or as a subprotocol, refused ones included. */
   readonly handshakeTokens: string[] = []
   /** The Authorization header of every `GET /v2/markets`. */
   readonly marketRequests: string[] = []
   readonly port: number
   readonly #server: Server
-  // The messages of the tests are those of the base protocol.
+  // The tests' messages are those of the base protocol.
   readonly #sockets = new WebSocketServer({
     noServer: true,
     handleProtocols: (offered) => (offered.has(BASE_SUBPROTOCOL) ? BASE_SUBPROTOCOL : ([...offered][0] ?? false)),
@@ -113,7 +113,7 @@ export class FakeService {
     return CLIENT_SECRET
   }
 
-  /** The content of a credentials file for this service. */
+  /** A credentials file's content for this service. */
   get credentialsFile(): Record<string, unknown> {
     return {
       client_id: CLIENT_ID,

@@ -1,6 +1,6 @@
 /**
  * A socket whose drain a test controls: it accepts writes like a kernel with a small buffer, delivers what `drain`
- * permits, and parses the WebSocket frames as RFC 6455 requires of a client.
+ * permits, and parses the WebSocket frames as RFC 6455 requires from a client.
  */
 import type { TransportPort } from '../../src/streaming/gateway/outbox.ts'
 
@@ -16,7 +16,7 @@ export class FakeTransport implements TransportPort {
   bytesWritten = 0
   isReading = true
   closed: { code: number; reason: string } | undefined
-  /** The data of the pings that were sent. */
+  /** The sent pings' data. */
   readonly pingData: (Buffer | undefined)[] = []
   readonly pongs: Buffer[] = []
   /** The maximum number of bytes queued in the process. */
@@ -33,8 +33,7 @@ export class FakeTransport implements TransportPort {
   #gathering = false
 
   /**
-   * `onText` receives every complete text message; `kernelBytes` is the size of the kernel buffer, accepted without
-   * `drain`.
+   * `onText` receives every complete text message. `kernelBytes` is the kernel buffer's size, accepted without `drain`.
    */
   constructor(kernelBytes: number, onText: (text: string) => void) {
     this.#kernelFree = kernelBytes
@@ -101,7 +100,7 @@ export class FakeTransport implements TransportPort {
     this.isOpen = false
   }
 
-  /** The kernel accepts as much as fits into its buffer; must be called between event-loop ticks. */
+  /** The kernel accepts as much as fits into its buffer. Must be called between event-loop ticks. */
   flush(): void {
     while (this.#writes[0] !== undefined && this.#fits(this.#writes[0].bytes.length)) {
       const { bytes, onWritten } = this.#writes.shift() as Write
@@ -112,7 +111,7 @@ export class FakeTransport implements TransportPort {
     }
   }
 
-  /** A write is accepted as a whole; one larger than the kernel's buffer is accepted when the buffer is empty. */
+  /** A write is accepted as a whole. One larger than the kernel's buffer is accepted when the buffer is empty. */
   #fits(length: number): boolean {
     return length <= this.#kernelFree || this.#kernelFree === this.#kernelSize
   }

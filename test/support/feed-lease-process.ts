@@ -1,7 +1,7 @@
 /**
- * A process that contends for a feed lease on PostgreSQL and publishes while it may: it writes `taken EPOCH`,
- * `deposed REASON`, `resumed`, and `published EPOCH` every 10 ms. Arguments: the address of the database, the name of the
- * process. SIGTERM stops it gracefully.
+ * A process that contends for a feed lease on PostgreSQL and publishes while it may: it writes `taken EPOCH`, `deposed
+ * REASON`, `resumed`, and `published EPOCH` every 10 ms. Arguments: the database's address and the process's name.
+ * SIGTERM stops it gracefully.
  */
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { newId } from '../../src/platform/base/ids.ts'

@@ -1,4 +1,4 @@
-/** Helpers of the tests of feed leases: events that a test can wait for, and a world of processes and a store in memory. */
+/** Helpers for feed lease tests: events that a test can wait for, and a world of processes and a store in memory. */
 import { createLog } from '../../src/platform/base/log.ts'
 import {
   FeedLease,
@@ -9,10 +9,10 @@ import {
 import type { LeaseRecord, LeaseRecords } from '../../src/streaming/markets/feed-lease-table.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-/** The events of one lease object, in order. */
+/** One lease object's events, in order. */
 export class LeaseJournal implements FeedLeaseEvents {
   readonly entries: string[] = []
-  /** The epochs that were taken. */
+  /** The epochs taken. */
   readonly epochs: number[] = []
   isLeader = false
   /** Is called with every event, after it was noted. */
@@ -40,7 +40,7 @@ export class LeaseJournal implements FeedLeaseEvents {
     this.next?.onResumed()
   }
 
-  /** Resolves when an entry has been written that matches, which may have been before. */
+  /** Resolves when a matching entry has been written, which may have been before. */
   until(entry: RegExp): Promise<void> {
     if (this.entries.some((each) => entry.test(each))) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push({ entry, resolve }))
@@ -62,7 +62,7 @@ interface Row {
   expiresAt: number
 }
 
-/** One lease in memory, with a time that the test sets. */
+/** One lease in memory, with a time set by the test. */
 class LeaseModel {
   row: Row | undefined
   nowMilliseconds = 0
@@ -73,7 +73,7 @@ class LeaseModel {
     this.#leaseMilliseconds = leaseMilliseconds
   }
 
-  /** The lease as one process reaches it; `pass` runs an operation, or fails before or after it. */
+  /** The lease as one process reaches it. `pass` runs an operation, or fails before or after it. */
   recordsOf(
     holder: string,
     pass: <Result>(operation: () => Result) => Promise<Result>,
@@ -121,10 +121,10 @@ class LeaseModel {
   }
 }
 
-/** Whether requests reach the store, and answers return; `held` neither, until it changes. */
+/** Whether requests reach the store and answers return. With `held`, neither does until it changes. */
 export type Path = 'open' | 'refused' | 'answer lost' | 'held'
 
-/** A process of the world with its own clock, which stands while the process does not run. */
+/** A process in the world with its own clock, which stops while the process does not run. */
 export class Candidate {
   readonly clock = new VirtualClock()
   readonly journal = new LeaseJournal()
@@ -136,7 +136,7 @@ export class Candidate {
   heldAnswer = 0
   requests = 0
   isRunning = true
-  /** For how long it has not run. */
+  /** How long it has not run. */
   stoodMilliseconds = 0
   readonly #held: (() => void)[] = []
 
@@ -195,7 +195,7 @@ export class LeaseWorld {
     }
   }
 
-  /** Lets a stopped process run again; `then` is called before its timers run. */
+  /** Lets a stopped process run again. `then` is called before its timers run. */
   resume(candidate: Candidate, then: () => void = () => undefined): void {
     const { clock, stoodMilliseconds } = candidate
     candidate.isRunning = true

@@ -1,7 +1,7 @@
 /** Named pipes, for tests of code that must not block on one. */
 import { execFileSync, spawnSync } from 'node:child_process'
 
-/** Whether this machine has mkfifo; tests that need it are skipped by name otherwise. */
+/** Whether this machine has mkfifo. Tests that need it are skipped by name otherwise. */
 export const canMakeFifo = spawnSync('mkfifo', ['--version']).error === undefined
 
 export function makeFifo(path: string): void {

@@ -1,4 +1,4 @@
-/** What feeds published of a market, and the checks of a replica that follows it over a link with faults. */
+/** A market's publications by feeds, and the checks on a replica that follows it over a link with faults. */
 import { expect } from 'vitest'
 import type { LevelChange } from '../../src/streaming/market/event.ts'
 import type { MarketMessage } from '../../src/streaming/sequencing/bus.ts'
@@ -8,17 +8,17 @@ function textOf(levels: readonly LevelChange[]): string {
   return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()
 }
 
-/** What any feed published, by epoch and version. */
+/** Everything published by any feed, by epoch and version. */
 export class Published {
   readonly books = new Map<string, string>()
-  /** In order, by what their identifiers begin with before a slash: an epoch, or a venue. Undefined = a miss. */
+  /** In order, by the identifier's part before a slash: an epoch, or a venue. Undefined = a miss. */
   readonly executions = new Map<string, (string | undefined)[]>()
 
-  /** Notes the book that the feed of this replica has published with a message. */
+  /** Notes the book that this replica's feed has published with a message. */
   noteBook(replica: Replica, message: MarketMessage): void {
     const state = replica.state('', 0)
     if (message.type === 'withdrawal' || message.epoch !== state?.epoch) return
-    // The first book of an epoch is known as such by the status after its commit.
+    // An epoch's first book is known as such by the status after its commit.
     this.books.set(`${state.epoch}:${state.version}`, textOf(state.levels))
   }
 }
@@ -32,16 +32,16 @@ export class FollowedMarket {
   #execution = 0
   /** The last execution read: its epoch and its place there. */
   #lastRead: { readonly epoch: string; readonly place: number } | undefined
-  /** Epoch of the feed in which the last execution was read. */
+  /** The feed's epoch in which the last execution was read. */
   #readEpoch: string | undefined
   startedOver = 0
   gaps = 0
   read = 0
   checked = 0
-  /** Executions that followed those of an earlier epoch without a gap. */
+  /** Executions that followed an earlier epoch's without a gap. */
   continued = 0
 
-  /** @param isWriter whether the process of the replica is the feed now: its book is noted afterwards */
+  /** @param isWriter whether the replica's process is the feed now: its book is noted afterwards */
   constructor(replica: Replica, published: Published, isWriter: () => boolean = () => false) {
     this.#replica = replica
     this.#published = published

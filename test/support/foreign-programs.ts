@@ -1,6 +1,6 @@
 /**
- * The third-party programs that the examples run with, and whether they are installed. A missing one is skipped by
- * name, except where CI is `true`: there its tests fail.
+ * The third-party programs used by the examples, and whether they are installed. A missing one is skipped by name,
+ * except where CI is `true`: there its tests fail.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -15,7 +15,7 @@ export interface ForeignProgram {
   /** The command that starts it. */
   readonly file: string
   readonly isMissing: boolean
-  /** Whether tests with it are left out. */
+  /** Whether its tests are left out. */
   readonly isSkipped: boolean
 }
 
@@ -36,14 +36,14 @@ export function pythonWith(modules: string): ForeignProgram {
   return firstThat(['python3', '/usr/bin/python3'], (file) => runs(file, ['-c', `import ${modules}`]))
 }
 
-/** For titles of tests: names what is missing. */
+/** For test titles: names what is missing. */
 export function titleWith(title: string, program: ForeignProgram, needs: string): string {
   return program.isMissing ? `${title} (needs ${needs})` : title
 }
 
 const started = new Set<RunningCommand>()
 
-/** Starts an example with a clean environment; its standard input stays open. */
+/** Starts an example with a clean environment. Its standard input stays open. */
 export function startExample(
   file: string,
   args: readonly string[],
@@ -58,7 +58,7 @@ export function startExample(
   return program
 }
 
-/** Ends what a failed test has left running. */
+/** Ends everything that a failed test has left running. */
 export function endExamples(): void {
   for (const { child } of started) child.kill('SIGKILL')
   started.clear()

@@ -1,4 +1,4 @@
-/** Collects garbage at once, without an option of Node on the command line. */
+/** Collects garbage at once, without a Node option on the command line. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

@@ -1,16 +1,16 @@
 /**
- * What the synthetic recordings share: a seeded simulation of a book of which an exchange shows the best levels, and the
- * text of a capture. No code of the connectors under test is used.
+ * The parts shared by the synthetic recordings: a seeded simulation of a book whose best levels an exchange shows, and
+ * a capture's text. No code from the connectors under test is used.
  */
 import { ASK, BID, type MarketEvent } from '../../src/streaming/market/event.ts'
 import { MarketNoise } from './market-noise.ts'
 import type { Random } from './random.ts'
 
-/** Price to amount of one side, in units; best first when listed. */
+/** Price to amount on one side, in units. Best first when listed. */
 type Side = ReadonlyMap<number, number>
 export type Level = readonly [price: number, amount: number]
 
-/** The changes of one step to the shown levels: amount 0 for a removed one. */
+/** One step's changes to the shown levels: amount 0 for a removed one. */
 export interface Step {
   readonly bids: readonly Level[]
   readonly asks: readonly Level[]
@@ -19,7 +19,7 @@ export interface Step {
 /** The default start: 2023-11-14T22:13:20Z, in milliseconds since the epoch. */
 export const BEGIN = 1_700_000_000_000
 
-/** A simulated book of which an exchange shows the best levels. */
+/** A simulated book whose best levels an exchange shows. */
 export class MadeBook {
   readonly #noise: MarketNoise
   readonly #shown: number
@@ -27,7 +27,7 @@ export class MadeBook {
   readonly #full: [Map<number, number>, Map<number, number>] = [new Map(), new Map()]
   #view: readonly [readonly Level[], readonly Level[]] = [[], []]
 
-  /** @param scale of amounts, so that they have decimals */
+  /** @param scale for amounts, so that they have decimals */
   constructor(random: Random, levels: number, shown: number, scale: number) {
     this.#noise = new MarketNoise(random, { levels, changesMax: 5 })
     this.#shown = shown

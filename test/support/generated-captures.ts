@@ -1,6 +1,6 @@
 /**
- * Synthetic recordings of venues of which there are no real ones: frames in the documented formats, with books of a
- * seeded simulation. No code of the connectors under test is used.
+ * Synthetic recordings for venues without real ones: frames in the documented formats, with books from a seeded
+ * simulation. No code from the connectors under test is used.
  */
 import { formatDecimal } from '../../src/platform/base/decimal.ts'
 import { BEGIN, captureText, type Level, type Line, MadeBook } from './generated-book.ts'
@@ -111,7 +111,7 @@ export function bitstampCaptures(): [string, string][] {
         event: 'data',
       })
       if (Math.floor((index * trades) / updates) === Math.floor(((index - 1) * trades) / updates)) continue
-      // The ids are those of all pairs together.
+      // The ids are shared by all pairs.
       trade += 1 + random.integer(6)
       order += 1 + random.integer(1_000_000)
       const type = random.integer(2)

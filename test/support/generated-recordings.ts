@@ -1,7 +1,7 @@
 /**
- * Synthetic recordings for machines without the real ones: books of a seeded simulation, written as the frames of each
- * exchange in the files and formats of `../shared/data`. Their checksums, numbers and best levels are computed here
- * from the simulated book with the simplest code, without any code of the connectors under test.
+ * Synthetic recordings for machines without the real ones: books from a seeded simulation, written as each exchange's
+ * frames in the files and formats of `../shared/data`. Their checksums, numbers and best levels are computed here from
+ * the simulated book with the simplest code, without any code from the connectors under test.
  */
 import { crc32 } from 'node:zlib'
 import { formatDecimal } from '../../src/platform/base/decimal.ts'
@@ -10,7 +10,7 @@ import { bitstampCaptures, bybitCapture } from './generated-captures.ts'
 import { acknowledgementText } from './kraken-script.ts'
 import { Random } from './random.ts'
 
-/** All files, by their paths below the folder of recordings; those that end in `.gz` must be compressed. */
+/** All files, by their paths below the recordings' folder. Those that end in `.gz` must be compressed. */
 export function makeRecordings(): ReadonlyMap<string, string> {
   return new Map([
     ['kraken-v2/kraken_btcusd_l2.cbcap.gz', krakenCapture('BTC/USD', 1, 10, 301, [0, 60, 120, 180, 240])],

@@ -1,9 +1,9 @@
 /**
- * Request bodies that are expensive to validate, generated from a route's own schema: a value of a mebibyte in every
- * place of the schema, with everything else valid, so that validation reaches that place.
+ * Request bodies that are expensive to validate, generated from a route's own schema: a one-mebibyte value in every
+ * place in the schema, with everything else valid, so that validation reaches that place.
  */
 
-/** The part of a schema that is used here. */
+/** The part of a schema used here. */
 export interface Schema {
   readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -27,7 +27,7 @@ export interface Schema {
   readonly format?: string
 }
 
-/** The limit of a body, minus space for the rest of the body. */
+/** A body's limit, minus space for the rest of the body. */
 const BYTES = 1_048_576 - 1_024
 
 /** Repeats `entry`, separated by commas, as often as it fits. */
@@ -68,7 +68,7 @@ export const HOSTILE_VALUES: Readonly<Record<string, string>> = {
 }
 
 /**
- * A valid body with `value` in one place, for each place; the first is the valid body itself. Only the first of several
+ * A valid body with `value` in one place, for each place. The first is the valid body itself. Only the first of several
  * places with equal schemas is used.
  */
 export function bodiesWith(schema: Schema, value: string): { readonly place: string; readonly body: string }[] {

@@ -1,6 +1,6 @@
-/** Texts of configuration files, each expensive to parse for another reason; none is a valid configuration. */
+/** Configuration file texts, each expensive to parse for another reason. None is a valid configuration. */
 
-/** The maximum length of a text; a quarter of it in the ordinary run. */
+/** A text's maximum length. A quarter of it in the ordinary run. */
 const CHARACTERS = process.env.TIDEGATE_LONG === '1' ? 262_144 : 65_536
 
 function fill(entry: (index: number) => string, characters = CHARACTERS): string {
@@ -13,7 +13,7 @@ function fill(entry: (index: number) => string, characters = CHARACTERS): string
   }
 }
 
-/** The last of nine lists of the nine lists before: 9^9 texts when all aliases are resolved. */
+/** The last of nine nested lists: 9^9 texts when all aliases are resolved. */
 const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij']
   .map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[index]}`).join()}]\n`)
   .join('')}`

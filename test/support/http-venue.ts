@@ -1,11 +1,11 @@
-/** A venue's HTTP API with the responses that a test specifies, for the duration of the test. */
+/** A venue's HTTP API with the responses specified by a test, for the test's duration. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 export interface HttpVenue {
   readonly url: string
-  /** The URLs of the requests. */
+  /** The requested URLs. */
   readonly asked: readonly string[]
 }
 

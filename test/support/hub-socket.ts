@@ -1,4 +1,4 @@
-/** A socket of the client whose other end is a session of a simulation's hub: the code of the service itself. */
+/** A client socket whose other end is a session in a simulation's hub: the service's own code. */
 import type { Session } from '../../src/streaming/gateway/session.ts'
 import { FakeSocket } from './client-platform.ts'
 import { FakeTransport } from './fake-transport.ts'

@@ -1,6 +1,6 @@
 /**
- * Recorded Kraken books as messages of level changes, read on their own and not through the connector: numbers by the
- * instrument's precision, the book cut to the subscribed depth, the CRC32 as the exchange's documentation says.
+ * Recorded Kraken books as messages with level changes, read separately and not through the connector: numbers by the
+ * instrument's precision, the book cut to the subscribed depth, the CRC32 as in the exchange's documentation.
  * https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
  */
 import { crc32 } from 'node:zlib'
@@ -30,7 +30,7 @@ interface KrakenFrame {
 export interface KrakenMessage {
   readonly type: 'snapshot' | 'update'
   readonly levels: readonly LevelChange[]
-  /** Levels per side that the exchange keeps up to date; levels that leave this depth are not removed by a message. */
+  /** Levels per side that the exchange keeps up to date. No message removes the levels that leave this depth. */
   readonly depth: number
   /** CRC32 over the best ten levels per side after this message. */
   readonly checksum: number
@@ -60,7 +60,7 @@ export function krakenMessages(recording: KrakenRecording): KrakenMessage[] {
   return messages
 }
 
-/** The message as a source emits it: with the removal of levels that leave the depth. */
+/** The message as a source emits it: it also removes the levels that leave the depth. */
 export function cutToDepth(message: KrakenMessage, bookBefore: NaiveBook): ScriptMessage {
   if (message.type === 'snapshot') return { type: 'snapshot', levels: message.levels }
   const after = bookBefore.copy()
@@ -71,7 +71,7 @@ export function cutToDepth(message: KrakenMessage, bookBefore: NaiveBook): Scrip
   return { type: 'update', changes: [...message.levels, ...fallen.map((level) => ({ ...level, amount: 0 }))] }
 }
 
-/** The exchange's checksum of a book at the instrument's precision: asks, then bids, best first, digits only. */
+/** The exchange's checksum for a book at the instrument's precision: asks, then bids, best first, digits only. */
 export function krakenChecksum(book: NaiveBook): number {
   const levels = book.levels(CHECKSUM_LEVELS)
   const digits = (side: Side) =>

@@ -1,18 +1,18 @@
-/** Hand-written recordings: book messages as short lists, to which times and correct checksums are added. */
+/** Hand-written recordings: book messages as short lists, with times and correct checksums added. */
 import { type KrakenBookShape, RecordedKrakenBook } from './recorded-kraken-book.ts'
 import type { KrakenRecording } from './recordings.ts'
 
-/** A book message; levels are [price, quantity]. */
+/** A book message. Levels are [price, quantity]. */
 export interface ScriptMessage {
   readonly type: 'snapshot' | 'update'
   readonly bids?: readonly (readonly [number, number])[]
   readonly asks?: readonly (readonly [number, number])[]
 }
 
-/** A message, or the text of any other frame. */
+/** A message, or another frame's text. */
 export type ScriptFrame = ScriptMessage | string
 
-/** A recording of the given frames, `spacingMilliseconds` apart. */
+/** A recording with these frames, `spacingMilliseconds` apart. */
 export function scriptKraken(
   shape: KrakenBookShape,
   script: readonly ScriptFrame[],
@@ -26,7 +26,7 @@ export function scriptKraken(
   return { ...shape, frames }
 }
 
-/** The acknowledgement of a subscription in Kraken's format. */
+/** A subscription's acknowledgement in Kraken's format. */
 export function acknowledgementText(method: 'subscribe' | 'unsubscribe', symbol: string, depth: number): string {
   return JSON.stringify({ method, result: { channel: 'book', depth, symbol }, success: true })
 }

@@ -1,6 +1,6 @@
 /**
- * A Kraken source whose reconnection attempts are never early: the delays of a test are the longest possible. The test
- * venue serves WebSocket and HTTP at one address.
+ * A Kraken source whose reconnection attempts are never early: a test's delays are the longest possible. The test venue
+ * serves WebSocket and HTTP at one address.
  */
 import type { Source } from '../../src/streaming/sources/source.ts'
 import { VENUES, type VenueSourceParts } from '../../src/streaming/sources/venues/venues.ts'

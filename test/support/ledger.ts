@@ -41,7 +41,7 @@ export async function addOwner(db: Db): Promise<Owner> {
   return { customerId, profileId, accountId }
 }
 
-/** Transfers money from outside into a bucket of a profile. */
+/** Transfers money from outside into a profile's bucket. */
 export async function credit(
   db: Db,
   profileId: string,
@@ -56,7 +56,7 @@ export async function credit(
   )
 }
 
-/** Makes every posting that belongs to nothing one of a ledger entry, which no transfer shows. */
+/** Turns every posting without a record into a ledger entry's, which no transfer shows. */
 export async function bookedAsEntries(db: Db): Promise<void> {
   await sql`
     insert into ledger_entries (id, kind, legs, reference, reason)
@@ -68,7 +68,7 @@ export async function bookedAsEntries(db: Db): Promise<void> {
   `.execute(db.tables())
 }
 
-/** What the service's own comparisons find wrong in the ledger and in the transfers. */
+/** The differences that the service's own comparisons find in the ledger and in the transfers. */
 export async function ledgerDifferences(db: Db): Promise<readonly string[]> {
   const passes = [new LedgerComparison(db), new TransferComparison(db)]
   for (const pass of passes) while (await pass.step());
@@ -77,7 +77,7 @@ export async function ledgerDifferences(db: Db): Promise<readonly string[]> {
   )
 }
 
-/** The buckets of a profile in an asset, in minor units. */
+/** A profile's buckets in an asset, in minor units. */
 export async function balanceOf(
   db: Db,
   profileId: string,

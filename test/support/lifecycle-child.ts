@@ -1,8 +1,8 @@
 /**
- * A process for the tests of the lifecycle and of the watchdog: it runs a service that stops on request, on a clock
- * that advances only on command. With the argument `watchdog SECONDS` it has a watchdog, which counts real time. Lines
- * on stdin: `advance MILLISECONDS`, `stopped true|false`, `throw`, `reject`, `start`, `give-up`, `fail`, `ask`, and
- * ways to hang: `hang loop|regex|microtasks|system-call`. Lines on stdout: what happened.
+ * A process for the lifecycle and watchdog tests. It runs a service that stops on request, on a clock that advances
+ * only on command. With the argument `watchdog SECONDS` it has a watchdog, which counts real time. Lines on stdin:
+ * `advance MILLISECONDS`, `stopped true|false`, `throw`, `reject`, `start`, `give-up`, `fail`, `ask`, and ways to hang:
+ * `hang loop|regex|microtasks|system-call`. Lines on stdout report what happened.
  */
 import { execFileSync } from 'node:child_process'
 import { createInterface } from 'node:readline'

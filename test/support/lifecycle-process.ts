@@ -12,15 +12,17 @@ export function killLifecycleChildren(): void {
 }
 
 interface ChildOptions {
-  /** Name of the script in this folder. */
+  /** The name of a script in this folder. */
   readonly script?: string
-  /** Arguments of the script. */
+  /** The script's arguments. */
   readonly args?: readonly string[]
   /** Variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A started process: `tell` writes a line, `heard` resolves when it has written one, `exit` when it has ended. */
+/**
+ * A started process: `tell` writes a line, `heard` resolves when the process has written one, `exit` when it has ended.
+ */
 export function startLifecycleChild({ script = 'lifecycle-child.ts', args = [], environment = {} }: ChildOptions = {}) {
   const program = [...scriptArguments(join(import.meta.dirname, script)), ...args]
   const child = spawn(process.execPath, program, { env: { ...process.env, ...environment } })

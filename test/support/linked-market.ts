@@ -1,6 +1,6 @@
 /**
- * A market whose sequencer and follower are in two processes as far as the bus is concerned: each end has a bus, a replica
- * and metrics of its own, and a link carries what one publishes to the other. What is created ends with the test.
+ * A market whose sequencer and follower are in two processes as far as the bus is concerned: each end has its own bus,
+ * replica and metrics, and a link carries one end's publications to the other. Everything created ends with the test.
  */
 import { onTestFinished } from 'vitest'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
@@ -96,7 +96,7 @@ export function linkOverNats(feed: Feed, feedUrl: string, followerUrl = feedUrl)
   return { ...follower, sending, receiving }
 }
 
-/** Resolves when the follower is at the version of the feed, and live as it is. */
+/** Resolves when the follower has the feed's version, and is live as it is. */
 export function reached({ replica }: Followed, feed: Feed): Promise<void> {
   const isReached = () => replica.version === feed.replica.version && replica.live === feed.replica.live
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** A book of the client, from the messages of one connection. */
+/** A client's book, from one connection's messages. */
 import { LiveBook } from '../../packages/client/src/stream/book.ts'
 import { type BookMessage, parseMessage } from '../../packages/client/src/stream/messages.ts'
 

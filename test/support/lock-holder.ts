@@ -1,7 +1,4 @@
-/**
- * A process that takes the lock of a folder, reports it on stdout, and keeps it until it is ended. Argument: the
- * folder.
- */
+/** A process that takes a folder's lock, reports it on stdout, and keeps it until it is ended. Argument: the folder. */
 import { createLog } from '../../src/platform/base/log.ts'
 import { acquireDataLock, DataFolderHeld, type DataLock } from '../../src/platform/store/data-lock.ts'
 

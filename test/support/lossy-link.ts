@@ -1,6 +1,6 @@
 /**
  * A link between two buses that loses, delays and repeats messages by a seed, on a virtual clock: the transports of
- * `bus-export` and `bus-import` for tests. Messages of one direction keep their order, as they do on a connection.
+ * `bus-export` and `bus-import` for tests. Messages in one direction keep their order, as they do on a connection.
  */
 import type { Clock } from '../../src/platform/base/clock.ts'
 import type { BusExport } from '../../src/streaming/links/bus-export.ts'
@@ -19,7 +19,7 @@ export class LossyLink {
   readonly faults: LinkFaults = { loss: 0, repetition: 0, delayMillisecondsMax: 0 }
   readonly #clock: Clock
   readonly #random: () => number
-  /** When the last message of each direction arrives. */
+  /** When each direction's last message arrives. */
   readonly #arrivals = { toFollower: 0, toFeed: 0 }
   lost = 0
 
@@ -28,7 +28,7 @@ export class LossyLink {
     this.#random = random
   }
 
-  /** The transport of the sending end; both ends are named later, because they need it. */
+  /** The sending end's transport. Both ends are named later, because they need it. */
   exportTransport(importer: () => BusImport) {
     return {
       sendMessages: (_market: string, bytes: Buffer) => this.#send('toFollower', () => importer().onMessages(bytes)),
@@ -38,7 +38,7 @@ export class LossyLink {
     }
   }
 
-  /** The transport of the receiving end. `feeds`: those that hear it; each answers for itself. */
+  /** The receiving end's transport. `feeds`: the feeds that hear it, each of which answers for itself. */
   importTransport(
     feeds: () => readonly BusExport[],
     importer: () => BusImport,

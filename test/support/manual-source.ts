@@ -1,4 +1,4 @@
-/** A source without a connection: a test sends events to the listeners of its markets, and reads what it was called with. */
+/** A source without a connection: a test sends events to its markets' listeners, and reads its calls. */
 import type { Instrument, Proof } from '../../src/streaming/market/event.ts'
 import type { Source, SourceMarket } from '../../src/streaming/sources/source.ts'
 

@@ -1,23 +1,23 @@
 /**
- * Many records of a customer, inserted by SQL: accounts, every twentieth with a profile, addresses and rules. Their
- * distribution is the least favourable for the planner: nine of ten share their values and are the oldest, so the
- * frequency of a value does not predict its position. Three records share each timestamp.
+ * Many records for a customer, inserted by SQL: accounts, every twentieth with a profile, addresses and rules. Their
+ * distribution is the least favourable for the planner: nine in ten share their values and are the oldest, so a value's
+ * frequency does not predict its position. Three records share each timestamp.
  */
 import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { type RawBuilder, sql } from '../../src/platform/store/sql.ts'
 
 const FILL_MILLISECONDS_MAX = 900_000
-/** Accounts for each that has a profile. */
+/** How many accounts there are per profile. */
 export const ACCOUNTS_A_PROFILE = 20
 
 export interface Fill {
   readonly customerId: string
   /** The number of accounts, of addresses and of rules; a multiple of 20. */
   readonly count: number
-  /** The time of the oldest records; the next three follow a millisecond later, and so on. */
+  /** The oldest records' time. The next three follow a millisecond later, and so on. */
   readonly firstMilliseconds: number
-  /** Accounts that were changed an hour after their creation: every hundredth, the newest fiftieth, the newest half, or all. */
+  /** Accounts changed an hour after their creation: every hundredth, the newest fiftieth, the newest half, or all. */
   readonly changed?: keyof typeof IS_CHANGED
 }
 
@@ -91,7 +91,7 @@ export async function analyze(db: Db): Promise<void> {
   })
 }
 
-/** The id that `fill` gives to the record of a kind with an index. */
+/** The id given by `fill` to a record by its kind and index. */
 export async function idOf(
   db: Db,
   kind: 'account' | 'profile' | 'address' | 'rule',

@@ -1,4 +1,4 @@
-/** The history of a market, commit by commit, kept with the naive book: the oracle of the stream. */
+/** A market's history, commit by commit, kept with the naive book: the oracle for the stream. */
 import { millisecondText } from '../../src/platform/base/clock.ts'
 import { formatDecimal } from '../../src/platform/base/decimal.ts'
 import {
@@ -16,9 +16,9 @@ export class MarketHistory {
   #book = new NaiveBook()
   readonly #books = new Map<string, string>()
   readonly #tops = new Map<string, string>()
-  /** The books with the venues of each level, in the same notation. */
+  /** The books with each level's venues, in the same notation. */
   readonly #attributed = new Map<string, string>()
-  /** The venue of every level, or the shares of each, by side and price. */
+  /** Every level's venue, or each one's shares, by side and price. */
   #venue: string | undefined
   readonly #shares = new Map<string, readonly VenueShare[]>()
   readonly #executions = new Map<string, number>()
@@ -71,7 +71,7 @@ export class MarketHistory {
     this.isWithdrawn = false
   }
 
-  /** Only a book without a source is withdrawn; it becomes empty, whatever the commit contains. */
+  /** Only a book without a source is withdrawn. It becomes empty, whatever the commit contains. */
   #withdraw(): void {
     if (this.isLive) throw new Error('a live book was withdrawn')
     this.isWithdrawn = true
@@ -79,12 +79,12 @@ export class MarketHistory {
     this.#book = new NaiveBook()
   }
 
-  /** The published view right after the commit of that time, in the verifiers' notation. */
+  /** The published view right after the commit at that time, in the verifiers' notation. */
   bookAt(time: string): string | undefined {
     return this.#books.get(time)
   }
 
-  /** The same with the venues of each level: price, amount, pairs of a venue and its amount. */
+  /** The same with each level's venues: price, amount, pairs of a venue and its amount. */
   attributedAt(time: string): string | undefined {
     return this.#attributed.get(time)
   }
@@ -93,7 +93,7 @@ export class MarketHistory {
     return this.#tops.get(time)
   }
 
-  /** How many commits after one time, up to another, changed what `what` reads out of the published view or top. */
+  /** How many commits after one time, up to another, changed what `what` reads from the published view or top. */
   changesBetween(
     after: string,
     until: string,

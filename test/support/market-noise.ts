@@ -28,9 +28,9 @@ export class MarketNoise {
   #middle = 100_000
   #nextAmount = 1
   #prices: [Set<number>, Set<number>] = [new Set(), new Set()]
-  /** Of its own, so that the books of a seed are the same with venues and without. */
+  /** Its own generator, so that a seed's books are the same with venues and without. */
   readonly #division = new Random(VENUES_SEED)
-  /** Of two venues: what they have of each level, by side and price. */
+  /** With two venues: their shares of each level, by side and price. */
   readonly #shares = new Map<string, LevelVenues>()
 
   constructor(random: Random, options: NoiseOptions) {
@@ -62,7 +62,7 @@ export class MarketNoise {
     return { type: 'update', changes, executions, ...(attribution === undefined ? {} : { attribution }) }
   }
 
-  /** What an event says of venues, besides its levels sometimes that of one that keeps its amount. */
+  /** An event's statement about venues. Besides its levels it sometimes has one that keeps its amount. */
   #attribute(levels: readonly LevelChange[], type: 'all' | 'some'): Attribution | undefined {
     if (this.#options.venues === undefined) return undefined
     if (this.#options.venues === 'one') return type === 'all' ? { type: 'only', venue: 'one' } : undefined
@@ -76,7 +76,7 @@ export class MarketNoise {
       attributed.push({ ...now, venues: this.#divide(amount) })
     }
     for (const level of attributed) this.#shares.set(`${level.side} ${level.price}`, level)
-    // Of a price that changed twice in one message, the last counts.
+    // Where a price changed twice in one message, the last change counts.
     const byPrice = new Map(attributed.map((level) => [`${level.side} ${level.price}`, level]))
     return { type, levels: [...byPrice.values()] }
   }

@@ -1,7 +1,6 @@
 /**
  * Markets from the sequencer to the encoded messages on a virtual clock, without anything that varies with time, so
- * that two pipelines with the same input can be compared: one from which a recording is made, and others that replay
- * it.
+ * that two pipelines with the same input can be compared: one is recorded, and others replay the recording.
  */
 import { createLog } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
@@ -22,14 +21,14 @@ export class MarketPipeline {
   readonly bus = createMemoryBus()
   readonly markets: readonly MarketDefinition[]
   readonly sequencers: readonly Sequencer[]
-  /** By market: the published messages without times, as text that can be compared. */
+  /** By market: the published messages without times, as comparable text. */
   readonly published: readonly string[][]
   /** By market: the messages for a subscriber that never lags, with every commit time set to the epoch. */
   readonly wire: readonly Buffer[][]
-  /** By market: the reasons of all `lost` events. */
+  /** By market: all `lost` events' reasons. */
   readonly losses: readonly string[][]
   readonly #books: readonly RecordedState[]
-  /** Called when the sequencer of a market requests a new snapshot. */
+  /** Called when a market's sequencer requests a new snapshot. */
   onRebuild: (market: number) => void = () => undefined
 
   constructor(markets: readonly MarketDefinition[]) {
@@ -60,7 +59,7 @@ export class MarketPipeline {
     this.sequencers[market]!.offer(event)
   }
 
-  /** The book as the subscribers of the market have it. */
+  /** The book as the market's subscribers have it. */
   bookText(market: number): string {
     return bookText(this.#books[market]!.levels())
   }
@@ -92,7 +91,7 @@ export class MarketPipeline {
   }
 }
 
-/** Feeds all markets of a pipeline from a recording. */
+/** Feeds all of a pipeline's markets from a recording. */
 export function replayInto(
   line: MarketPipeline,
   path: string,
@@ -122,12 +121,12 @@ export function replayInto(
   return { source, fed, emitted }
 }
 
-/** All levels of a book as text. */
+/** All levels in a book as text. */
 export function bookText(levels: readonly LevelChange[]): string {
   return levels.map(levelText).join()
 }
 
-/** A message without its times; the order of changes within a commit means nothing. */
+/** A message without its times. The order of changes within a commit means nothing. */
 function publishedText(message: MarketMessage): string {
   if (message.type === 'status') return message.live ? 'live' : `lost: ${message.reason}`
   if (message.type !== 'commit') throw new Error('nothing is lost in one process')

@@ -1,5 +1,5 @@
 /**
- * Random source messages of a market, as irregular as real ones: changes cluster around a mid price that drifts and
+ * Random source messages for a market, as irregular as real ones: changes cluster around a mid price that drifts and
  * jumps, a price occurs twice, missing levels are removed, amounts repeat, some exceed the safe integers, snapshots
  * occur in between and may be empty.
  */
@@ -22,7 +22,7 @@ const amount: fc.Arbitrary<Scaled> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(Number.MAX_SAFE_INTEGER, 2n ** 53n, 2n ** 53n + 1n, 2n ** 90n) },
 )
 
-/** Ticks away from the mid price: mostly near, sometimes on the wrong side of it. */
+/** Ticks away from the mid price: mostly near, sometimes on the wrong side. */
 const distance = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 1, max: 8 }) },
   { weight: 2, arbitrary: fc.integer({ min: -2, max: 40 }) },

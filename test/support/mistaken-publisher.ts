@@ -1,6 +1,7 @@
 /**
- * A publisher of one invented market over WebSocket, in both ways (docs/how-to/feeding-your-own-book.md), and the mistakes that it
- * can make deliberately. Its messages are those of `PublishingEngine`; each mistake changes one of them, or one reaction.
+ * A publisher of one invented market over WebSocket, in both ways (docs/how-to/feeding-your-own-book.md), and the
+ * mistakes it can make deliberately. Its messages come from `PublishingEngine`. Each mistake changes one message, or
+ * one reaction.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -70,7 +71,7 @@ const BYTES_AT_ONCE = 1_048_576
 type Payload = Record<string, unknown>
 
 export class MistakenPublisher {
-  /** Advances with the steps of the engine, so that a busy machine leaves as many steps to every wait as an idle one. */
+  /** Advances with the engine's steps, so that a busy machine leaves as many steps to every wait as an idle one. */
   readonly clock = new VirtualClock()
   readonly engine: PublishingEngine
   /** Set while one of two connections is not read, when everything is kept for it. */
@@ -104,7 +105,7 @@ export class MistakenPublisher {
     if (mistake !== 'no-heartbeat') this.#heartbeatLater()
   }
 
-  /** Listens for a pull; returns the address. */
+  /** Listens for a pull. Returns the address. */
   async listen(): Promise<string> {
     const server = createServer()
     const sockets = new WebSocketServer({
@@ -208,7 +209,7 @@ export class MistakenPublisher {
     return !others.includes(this.#mistake)
   }
 
-  /** The messages that are sent instead of one. */
+  /** The messages sent instead of one. */
   #changed(message: WireMessage): readonly WireMessage[] {
     const { stream, payload } = message
     const adding = (content: Payload): WireMessage => ({ ...message, payload: { ...payload, ...content } })
@@ -308,7 +309,7 @@ export class MistakenPublisher {
     }
     const name = this.#publishesOrders ? 'orders' : 'bids'
     const entries = (payload[name] ?? []) as readonly unknown[]
-    // From an empty list nothing can be left out.
+    // An empty list has nothing to omit.
     if (this.#mistake === 'incomplete-snapshot' && entries.length > 0 && this.#isDue) {
       return { ...message, payload: { ...payload, [name]: entries.slice(1) } }
     }
@@ -374,7 +375,7 @@ export class MistakenPublisher {
     return { entry: { ...entry, ...resumed }, follow: after ?? snapshots }
   }
 
-  /** The messages after a position; undefined where a SNAPSHOT follows. */
+  /** The messages after a position. Undefined where a SNAPSHOT follows. */
   #after(resume: unknown): readonly string[] | undefined {
     if (typeof resume !== 'string') return undefined
     const [, epoch, number] = /^(.*)\.([0-9]+)$/.exec(resume) ?? []
@@ -392,7 +393,7 @@ export class MistakenPublisher {
     })
   }
 
-  /** The beginning of a connection to an ingest listener. */
+  /** The start of a connection to an ingest listener. */
   #continue(socket: WebSocket, { epoch, seq }: { epoch?: string; seq?: number }): void {
     this.#subscribed.add(socket)
     if (this.#mistake === 'ignores-accepted' && this.#sent > 0) return

@@ -1,11 +1,11 @@
 /**
- * Invariants of the store between any two transactions, however they were interleaved and wherever a process crashed:
+ * The store's invariants between any two transactions, however they were interleaved and wherever a process crashed:
  * every rule is a query that returns its violations. The queries read tables and share no code with the product.
  */
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
 
-/** Rules by name; each query returns one text column, with a row for each violation. */
+/** Rules by name. Each query returns one text column, with a row for each violation. */
 const RULES: Readonly<Record<string, string>> = {
   'a balance is the sum of its postings': `
     with sums as (
@@ -132,7 +132,7 @@ const RULES: Readonly<Record<string, string>> = {
       ) and waiting_for is distinct from 'HOLD'`,
 }
 
-/** Every violation of every rule, by name; empty when all hold. */
+/** Every rule's violations, by name. Empty when all hold. */
 export async function moneyViolations(db: Db, desk: Readonly<Record<string, bigint>> = {}): Promise<readonly string[]> {
   const union = Object.entries(RULES)
     .map(([name, query]) => `select '${name}' as rule, found.what from (${query}) as found (what)`)
@@ -156,8 +156,8 @@ async function deskViolations(db: Db, limits: Readonly<Record<string, bigint>>):
 }
 
 /**
- * Orchestrations that are not final and do not name what they wait for, or wait for what is available again; empty once
- * all possible work is done, nothing is paused or on hold, and every book is live and inside its peg.
+ * Unfinished orchestrations that do not name what they wait for, or wait for what is available again. Empty once all
+ * possible work is done, nothing is paused or on hold, and every book is live and inside its peg.
  */
 export async function unexplained(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ what: string }>`

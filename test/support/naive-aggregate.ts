@@ -1,6 +1,6 @@
 /**
- * The books of several sources as one, implemented literally from the rule: Maps, sorted on every read, every level
- * compared with every level shown before it. The oracle of the aggregate; it shares no code with it.
+ * Several sources' books as one, implemented literally from the rule: Maps, sorted on every read, every level compared
+ * with every level shown before it. It is the aggregate's oracle, and shares no code with it.
  */
 import type { Scaled } from '../../src/platform/base/decimal.ts'
 import type { AggregationPolicy } from '../../src/streaming/market/aggregate.ts'
@@ -20,13 +20,13 @@ interface NaiveSource {
   isExcluded: boolean
   readonly name: string
   readonly maxAge: number
-  /** The time of its last book message. */
+  /** Its last book message's time. */
   heardAt: number
-  /** The time of the last change of its best price, or of its last trade. */
+  /** The time of its last best-price change, or of its last trade. */
   movedAt: number
 }
 
-/** Effects of a message besides its level changes. */
+/** A message's effects besides its level changes. */
 export interface NaiveStep {
   readonly violates: boolean
   readonly executions: readonly Execution[]
@@ -39,7 +39,7 @@ export class NaiveAggregate {
   /** Levels that the last read omitted because they cross. */
   hiddenCount = 0
 
-  /** @param maxAges in milliseconds, one per source, in the order of the configuration */
+  /** @param maxAges in milliseconds, one per source, in configuration order */
   constructor(maxAges: readonly number[], policy: AggregationPolicy = 'recency') {
     this.#policy = policy
     this.#sources = maxAges.map((maxAge, index) => {
@@ -104,7 +104,7 @@ export class NaiveAggregate {
     return total.levels(0)
   }
 
-  /** What each source, `venue0` and so on, has of the shown levels, in book order and that of the sources. */
+  /** Each source's share (`venue0` and so on) of the shown levels, in book order and then source order. */
   shares(): LevelVenues[] {
     const shown = this.#shown()
     return this.levels().map(({ side, price }) => {
@@ -114,7 +114,7 @@ export class NaiveAggregate {
     })
   }
 
-  /** The shown levels of each source. */
+  /** Each source's shown levels. */
   #shown(): (LevelChange & { name: string })[] {
     const shown: (LevelChange & { name: string })[] = []
     this.hiddenCount = 0
@@ -131,7 +131,7 @@ export class NaiveAggregate {
   }
 }
 
-/** The best prices of a book. */
+/** A book's best prices. */
 function bestOf(book: NaiveBook): string {
   return book
     .levels(1)

@@ -1,6 +1,6 @@
 /**
  * The simplest possible order book: a Map per side, sorted on every read. It is slow and obviously correct, the oracle
- * of the real engine; it shares no code with it.
+ * for the real engine, and shares no code with it.
  */
 import type { Scaled } from '../../src/platform/base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../src/streaming/market/event.ts'
@@ -12,7 +12,7 @@ export class NaiveBook {
     this.apply(levels)
   }
 
-  /** Applies changes one by one; amount 0 removes a level. */
+  /** Applies changes one by one. Amount 0 removes a level. */
   apply(changes: readonly LevelChange[]): void {
     for (const { side, price, amount } of changes) {
       if (amount === 0) this.#sides[side].delete(price)

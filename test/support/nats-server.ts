@@ -1,6 +1,5 @@
 /**
- * A NATS server for tests: a process of its own on a port of this machine, which can be killed, started again and
- * suspended.
+ * A NATS server for tests: its own process on a port of this machine, which can be killed, started again and suspended.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,9 +15,9 @@ interface NatsServerOptions {
   readonly user?: string
   readonly password?: string
   readonly token?: string
-  /** PEM files; clients then need TLS, and with `clientCaFile` a certificate of that authority. */
+  /** PEM files. Clients then need TLS, and with `clientCaFile` a certificate from that authority. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string }
-  /** More lines of the server's configuration. */
+  /** More lines for the server's configuration. */
   readonly lines?: readonly string[]
 }
 
@@ -61,7 +60,7 @@ export class NatsServer {
     return join(this.#folder, 'nats.conf')
   }
 
-  /** Starts it, on the same port, if it does not run; resolves when it accepts connections. */
+  /** Starts it, on the same port, if it does not run. Resolves when it accepts connections. */
   async restart(): Promise<void> {
     if (this.#process !== undefined) return
     const process = spawn(NATS_SERVER.file, ['-c', this.#file], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -74,12 +73,12 @@ export class NatsServer {
     await this.logged('Server is ready')
   }
 
-  /** Resolves when the log of this run contains the text. */
+  /** Resolves when this run's log contains the text. */
   logged(text: string): Promise<void> {
     return this.#waiters.until(text, () => this.#log.includes(text))
   }
 
-  /** Ends it at once, without notice to its clients; resolves when it has ended. */
+  /** Ends it at once, without notice to its clients. Resolves when it has ended. */
   async kill(): Promise<void> {
     const process = this.#process
     this.#process = undefined

@@ -1,4 +1,4 @@
-/** Carries what nodes send each other, in one process and by a clock; and one node, with others or alone. */
+/** Carries messages between nodes, in one process and by a clock. Also one node, with others or alone. */
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import { createLog, type Log } from '../../src/platform/base/log.ts'
@@ -18,7 +18,7 @@ export class NodeExchange {
   readonly #nodes = new Map<string, Attached>()
   /** Nodes that neither send nor receive. */
   readonly cut = new Set<string>()
-  /** Bytes of each answer. */
+  /** Each answer's size in bytes. */
   readonly answers: number[] = []
   payloadBytesMax = 1_048_576
 

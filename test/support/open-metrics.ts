@@ -1,6 +1,6 @@
 /**
- * A strict parser of OpenMetrics text (specification version 1.0.0) for tests: anything unknown, or not allowed in a
- * metric family, is an error that names the line. It supports the metric types that the service uses.
+ * A strict parser for OpenMetrics text (specification version 1.0.0) in tests: anything unknown, or not allowed in a
+ * metric family, is an error that names the line. It supports the metric types used by the service.
  */
 export interface MetricSample {
   readonly name: string

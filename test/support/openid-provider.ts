@@ -1,4 +1,6 @@
-/** A real OpenID Connect issuer for tests: oidc-provider on a free port, at which people sign in by clicking their name. */
+/**
+ * A real OpenID Connect issuer for tests: oidc-provider on a free port, where people sign in by clicking their name.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +15,7 @@ export class OpenidProvider {
 
   private constructor(server: Server, redirectUri: string, people: readonly string[]) {
     this.#server = server
-    // Not 127.0.0.1, whose cookies it would share with what is tested.
+    // Not 127.0.0.1, where it would share cookies with the service under test.
     this.url = `http://localhost:${(server.address() as AddressInfo).port}`
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     this.#provider = new Provider(this.url, {
@@ -61,7 +63,7 @@ export class OpenidProvider {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** A page with the names; a click on one signs in, and a click on `cancel` refuses. */
+  /** A page with the names. A click on one signs in, and a click on `cancel` refuses. */
   async #askWho(request: IncomingMessage, response: ServerResponse, people: readonly string[]): Promise<void> {
     if (request.method !== 'POST') {
       const buttons = [...people, 'cancel'].map((name) => `<button name="who" value="${name}">${name}</button>`)

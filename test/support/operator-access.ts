@@ -1,4 +1,4 @@
-/** The parts of an operator listener that concern people, for tests whose operator is the holder of the single token. */
+/** The operator listener's parts that concern people, for tests whose operator holds the single token. */
 import { Access } from '../../src/access/operators/access.ts'
 import { LoginAttempts } from '../../src/access/operators/login-attempts.ts'
 import { Passwords } from '../../src/access/operators/passwords.ts'

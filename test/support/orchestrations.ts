@@ -44,7 +44,7 @@ export function convertSettings(
   return { feeBps: changes.feeBps ?? 0, pricing, reviewAbove: changes.reviewAbove ?? new Map() }
 }
 
-/** A live book of BTCUSD with one level per side: `amount` at 50,000.00, and the same at 50,000.01. */
+/** A live BTCUSD book with one level per side: `amount` at 50,000.00, and the same at 50,000.01. */
 export function bookOf(amount: bigint): PricingBook {
   return {
     cursor: 'dGVzdA.1',
@@ -79,7 +79,7 @@ export function newOrchestration(owner: Owner, changes: Partial<NewOrchestration
   }
 }
 
-/** Starts orchestrations with their amounts in `in_transit`; returns their ids. */
+/** Starts orchestrations with their amounts in `in_transit`. Returns their ids. */
 export async function startAll(
   db: Db,
   starts: readonly NewOrchestration[],
@@ -99,7 +99,7 @@ export async function startAll(
   return starts.map(({ id }) => id)
 }
 
-/** An orchestration with its row of the queue, as stored. */
+/** An orchestration with its queue row, as stored. */
 export async function orchestrationRow(db: Db, id: string): Promise<Record<string, unknown>> {
   const { rows } = await sql<Record<string, unknown>>`
     select orchestrations.*, kind, attempt, next_attempt_at from orchestrations
@@ -108,13 +108,13 @@ export async function orchestrationRow(db: Db, id: string): Promise<Record<strin
   return rows[0] as Record<string, unknown>
 }
 
-/** Violations of the money rules in a store in which `startAll` has funded the orchestrations, without deposits. */
+/** Violations of the money rules in a store whose orchestrations `startAll` has funded, without deposits. */
 export async function violationsOf(db: Db): Promise<readonly string[]> {
   await bookedAsEntries(db)
   return [...(await moneyViolations(db)), ...(await ledgerDifferences(db))]
 }
 
-/** The number of these orchestrations per status. */
+/** How many of these orchestrations each status has. */
 export async function statusesOf(db: Db, ids: readonly string[]): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ status: string; count: number }>`
     select status, count(*)::integer as count from orchestrations where id = any(${[...ids]}::uuid[]) group by status

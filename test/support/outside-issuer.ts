@@ -9,7 +9,7 @@ const SECRET = 'a-secret-of-the-outside-issuer'
 
 export interface OutsideClient {
   readonly name: string
-  /** Claims of its tokens besides the standard ones. */
+  /** Its tokens' claims besides the standard ones. */
   readonly claims: Readonly<Record<string, unknown>>
 }
 
@@ -21,7 +21,7 @@ function newJwk(kid: string): Record<string, unknown> {
 export class OutsideIssuer {
   readonly url: string
   readonly audience: string
-  /** The number of requests for its keys so far. */
+  /** How often its keys were requested so far. */
   keyRequests = 0
   /** The response to requests for its keys, if set; `silence`: none. */
   keyFault: { readonly status: number; readonly body: string } | 'silence' | undefined

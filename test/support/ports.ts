@@ -1,5 +1,5 @@
 /**
- * Ports for servers that listen on the same one again after they have ended. A port that the system chose would be free
+ * Ports for servers that listen on the same one again after they have ended. A port chosen by the system would be free
  * meanwhile, and might be given to another server or to an outgoing connection.
  */
 import { createSocket } from 'node:dgram'
@@ -9,7 +9,7 @@ import { createServer } from 'node:net'
 
 const LOWEST = 10_000
 const HIGHEST = 31_999
-/** Linux: the first and the last port that it gives to who asks for any. */
+/** Linux: the first and the last port that the system gives to programs without a choice of their own. */
 const GIVEN_BY_THE_SYSTEM = '/proc/sys/net/ipv4/ip_local_port_range'
 
 const highest = Math.min(HIGHEST, lowestGivenBySystem() - 1)
@@ -17,8 +17,8 @@ const count = highest - LOWEST + 1
 let next = (process.pid * 97) % count
 
 /**
- * Returns a TCP port of 127.0.0.1 that no program listens on, and that no other caller gets, in this process or another one,
- * while this process lives: it holds the UDP port of the same number.
+ * Returns a TCP port of 127.0.0.1 that no program listens on. No other caller gets it, in this process or another one,
+ * while this process lives, because it holds the UDP port with the same number.
  */
 export async function claimPort(): Promise<number> {
   for (let tried = 0; tried < count; tried++) {
@@ -29,7 +29,7 @@ export async function claimPort(): Promise<number> {
   throw new Error(`none of the ports from ${LOWEST} to ${highest} is free`)
 }
 
-/** Claims the port, unless another one has; returns whether it did. */
+/** Claims the port, unless another caller has. Returns whether it did. */
 async function claimed(port: number): Promise<boolean> {
   const claim = createSocket('udp4')
   claim.bind({ port, address: '127.0.0.1', exclusive: true })

@@ -1,6 +1,6 @@
 /**
- * Where the server programs of PostgreSQL are on this machine. Imports nothing of the tests, so that their
- * configuration can use it: suites that need a server are skipped by name without one.
+ * Where PostgreSQL's server programs are on this machine. Imports nothing from the tests, so that their configuration
+ * can use it: suites that need a server are skipped by name without one.
  */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, readdirSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path'
 const VERSION_MIN = 15
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
 
-/** Folder with `initdb` and `postgres` of a supported version; undefined if there is none. */
+/** The folder with `initdb` and `postgres` in a supported version. Undefined if there is none. */
 export function findPostgresPrograms(): string | undefined {
   const inPath = (process.env.PATH ?? '').split(delimiter)
   const inDebian = readFolder(DEBIAN_FOLDER)

@@ -1,4 +1,4 @@
-/** A proxy in front of a PostgreSQL database of the tests, and the address of the database through it. */
+/** A proxy in front of a test PostgreSQL database, and the database's address through it. */
 import { TcpProxy } from './tcp-proxy.ts'
 
 /** `url`: an address as `sharedDatabase` returns it, with the folder of the server's socket. */

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL server that a run of the tests shares. It belongs to the process that runs them, and is started when
- * the first test file requests it over a socket: a run without such files neither starts it nor loads its modules.
+ * The PostgreSQL server shared by one test run. It belongs to the process that runs the tests, and is started when the
+ * first test file requests it over a socket: a run without such files neither starts it nor loads its modules.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'

@@ -1,9 +1,9 @@
 /**
- * A temporary PostgreSQL for tests: a cluster in a temporary folder, on a Unix socket in it and nowhere else, run as
- * another user when we are root. It ends, and its folder is removed, with the process that started it, however that
- * ends: a shell process waits for the end of a pipe. Suites that need one are skipped by name without server programs.
+ * A temporary PostgreSQL for tests: a cluster in a temporary folder, only on a Unix socket in it, run as another user
+ * when we are root. It ends, and its folder is removed, with the process that started it, however that ends: a shell
+ * process waits for the end of a pipe. Suites that need one are skipped by name without server programs.
  *
- * One server serves a whole run of the tests (`sharedDatabase`); a test that stops or suspends it starts its own.
+ * One server serves a whole test run (`sharedDatabase`). A test that stops or suspends it starts its own.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -18,27 +18,27 @@ import { findPostgresPrograms } from './postgres-programs.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The socket on which the process that runs the tests returns the address of the shared server. */
+    /** The socket on which the process that runs the tests returns the shared server's address. */
     postgresBroker: string
   }
 }
 
-/** Part of the name of the socket; the server listens to no TCP address by default. */
+/** Part of the socket's name. The server listens on no TCP address by default. */
 const PORT = 5_432
 const READY_MILLISECONDS_MAX = 60_000
 
-/** For `describe.skipIf`; the title contains the reason. */
+/** For `describe.skipIf`. The title contains the reason. */
 export const hasPostgres = findPostgresPrograms() !== undefined
 
-/** Of a database of the shared server with the schema of this version, of which new ones are copies. */
+/** A database on the shared server with this version's schema, copied for new ones. */
 const SCHEMA_TEMPLATE = 'schema_template'
 
-/** Address of a new, empty database on the server that all test files share. */
+/** The address of a new, empty database on the server shared by all test files. */
 export async function sharedDatabase(): Promise<string> {
   return await createDatabase(await sharedServer())
 }
 
-/** Address of a new database with the schema of this version on that server: a copy takes a quarter of the time. */
+/** The address of a new database with this version's schema on that server: a copy takes a quarter of the time. */
 export async function migratedDatabase(): Promise<string> {
   return await createDatabase(await sharedServer(), { template: SCHEMA_TEMPLATE })
 }
@@ -72,10 +72,10 @@ function addressOf(folder: string, database: string, password?: string, port = P
   return `postgres://${user}@/${database}?host=${encodeURIComponent(folder)}&port=${port}`
 }
 
-/** A connection of its own besides the service's, to inspect the server and to disturb it. */
+/** A connection besides the service's, to inspect the server and to disturb it. */
 export async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url })
-  // A stopped server ends this connection too; pending queries report it.
+  // A stopped server ends this connection too, and pending queries report it.
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -86,9 +86,9 @@ export async function withClient<Result>(url: string, work: (client: Client) => 
 }
 
 export interface ServerOptions {
-  /** The authentication method of the server: `trust`, or `scram-sha-256` with the password of the user `tidegate`. */
+  /** The server's authentication method: `trust`, or `scram-sha-256` with the password of the user `tidegate`. */
   readonly password?: string
-  /** Settings of postgresql.conf on the command line. */
+  /** postgresql.conf settings on the command line. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
 
@@ -121,7 +121,7 @@ export class PostgresServer {
     const passwordFile = join(folder, 'password')
     if (password !== undefined) {
       writeFileSync(passwordFile, password)
-      // The umask may have been changed by a service that ran in this process.
+      // A service that ran in this process may have changed the umask.
       chmodSync(passwordFile, 0o644)
     }
     const authentication =
@@ -171,7 +171,7 @@ export class PostgresServer {
       ...this.#user,
       cwd: this.folder,
       env: { ...process.env, FOLDER: this.folder },
-      // A process group of its own: an interrupt from the terminal is for the tests, which end the server.
+      // Its own process group: an interrupt from the terminal is for the tests, which end the server.
       detached: true,
       stdio: ['pipe', 'pipe', 'inherit'],
     })
@@ -181,27 +181,27 @@ export class PostgresServer {
     await this.#ready(Number(settings.port))
   }
 
-  /** Creates a new, empty database; returns its address. */
+  /** Creates a new, empty database. Returns its address. */
   createDatabase(): Promise<string> {
     return createDatabase(this.folder, { password: this.#password })
   }
 
-  /** Creates the database of which `migratedDatabase` makes copies; returns its address. */
+  /** Creates the database that `migratedDatabase` copies. Returns its address. */
   createSchemaTemplate(): Promise<string> {
     return createDatabase(this.folder, { name: SCHEMA_TEMPLATE })
   }
 
   /**
-   * Shuts the server down as an administrator would: fast, or immediate. Resolves when it has ended; it can be started
+   * Shuts the server down as an administrator would: fast, or immediate. Resolves when it has ended. It can be started
    * again.
    */
   async stop(how: 'fast' | 'immediate'): Promise<void> {
     await this.#end(`${how === 'fast' ? 'INT' : 'QUIT'}\n`)
   }
 
-  /** Suspends the server and all of its processes. */
+  /** Suspends the server and all its processes. */
   freeze(): void {
-    // The postmaster first, so that no new process starts that is not suspended.
+    // The postmaster first, so that it starts no new process that would not be suspended.
     process.kill(this.#pid, 'SIGSTOP')
     for (const pid of this.#sessions()) signalIfThere(pid, 'SIGSTOP')
   }
@@ -239,7 +239,7 @@ export class PostgresServer {
     }
   }
 
-  /** The backends, and the other processes of the server. */
+  /** The backends, and the server's other processes. */
   #sessions(): number[] {
     const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(this.#pid)], { encoding: 'utf8' })
     return children.trim().split(/\s+/).filter(Boolean).map(Number)
