@@ -1,7 +1,7 @@
 /**
- * Settings of a property test: a fixed seed and a small count in every ordinary run, so that it is reproducible; with
- * TIDEGATE_LONG=1 fifty times the count from a fresh seed, which is printed. fast-check prints the seed and the path of
- * a failure; TIDEGATE_SEED repeats a seed.
+ * A property test's settings: a fixed seed and a small count in every ordinary run, so that it is reproducible. With
+ * TIDEGATE_LONG=1 fifty times the count from a fresh seed, which is printed. fast-check prints a failure's seed and
+ * path. TIDEGATE_SEED repeats a seed.
  */
 import type { Parameters } from 'fast-check'
 import { note } from './note.ts'

@@ -1,7 +1,6 @@
 /**
- * Follows the events of a market that is fed by a `PublishingEngine`, as a sequencer and a subscriber of executions
- * would: the book while it is trusted, and the numbers of the executions, of which none may be repeated, or skipped
- * without `missed`.
+ * Follows the events of a market fed by a `PublishingEngine`, as a sequencer and an execution subscriber would: the
+ * book while it is trusted, and the execution numbers. None may be repeated, or skipped without `missed`.
  */
 import { formatDecimal, type Scaled } from '../../src/platform/base/decimal.ts'
 import { BID, type MarketDefinition, type MarketEvent } from '../../src/streaming/market/event.ts'
@@ -12,13 +11,13 @@ export class PublicationFollower {
   readonly #market: MarketDefinition
   readonly book = new NaiveBook()
   isLive = false
-  /** The number of the last execution; undefined after a gap that was reported. */
+  /** The last execution's number. Undefined after a reported gap. */
   #last: number | undefined
   #highest = 0
   missed = 0
   executions = 0
 
-  /** @param market its decimals, at least those of the engine */
+  /** @param market its decimals must be at least the engine's */
   constructor(market: MarketDefinition) {
     this.#market = market
   }

@@ -1,6 +1,7 @@
 /**
- * A market that an engine of the test publishes, which keeps all of its messages: a feed pulls it, or the engine pushes it to
- * the feed that leads. The engine writes down what it publishes, and everything that verifiers have seen is compared with that.
+ * A market published by the test's own engine, which keeps all its messages: a feed pulls it, or the engine pushes it
+ * to the leading feed. The engine records its publications, and everything that verifiers have seen is compared with
+ * them.
  */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +52,7 @@ export class PublishedMarket {
   }
 
   /**
-   * One that a feed pulls, and the setting `feeds` for it.
+   * A market that a feed pulls, and the setting `feeds` for it.
    *
    * @param folder for the record
    */
@@ -69,10 +70,10 @@ export class PublishedMarket {
   }
 
   /**
-   * One that the engine pushes, with the library of the adapters.
+   * A market that the engine pushes, with the adapters' library.
    *
    * @param folder for the record
-   * @param ingest the addresses of the listeners, and the client of the engine
+   * @param ingest the listeners' addresses, and the engine's client
    */
   static pushed(symbol: string, folder: string, seed: number, ingest: PushedTo): PublishedMarket {
     const engine = newEngine(symbol, seed, false)
@@ -100,7 +101,7 @@ export class PublishedMarket {
     this.#record.close()
   }
 
-  /** Resolves when every verifier has had a digest of something that was published after this moment. */
+  /** Resolves when every verifier has had a digest for something published after this moment. */
   async reached(verifiers: readonly ChainVerifier[]): Promise<void> {
     this.#record.follow()
     const from = this.#record.length(this.symbol)
@@ -115,7 +116,7 @@ export class PublishedMarket {
     }, CLUSTER_POLL)
   }
 
-  /** Everything in which what the verifiers have seen differs from what was published, or from the protocol. */
+  /** All differences between what the verifiers have seen and what was published, or the protocol's rules. */
   problems(verifiers: readonly ChainVerifier[]): readonly string[] {
     this.#record.follow()
     return verifiers.flatMap((verifier) => [

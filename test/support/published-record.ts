@@ -1,14 +1,14 @@
 /**
- * What an engine that is killed has published: a file to which its process writes each message, as far as readers of the
- * book need it, before it sends the message. So the file has everything that can have arrived anywhere, and what was lost
- * with the process too. `PublishedRecord` follows the file and compares with it what a client of a service has seen.
+ * A killed engine's publications: a file to which its process writes each message, as far as readers of the book need
+ * it, before it sends the message. So the file has everything that can have arrived anywhere, and whatever was lost
+ * with the process too. `PublishedRecord` follows the file and compares it with a service client's observations.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import type { ChainVerifier } from './chain-verifier.ts'
 import { digestOf } from './extended-verifier.ts'
 import type { PublishingEngine, WireMessage } from './publishing-engine.ts'
 
-/** What the process of the engine, `test/adapters/killed-publisher.ts`, is started with. */
+/** The start options for the engine's process, `test/adapters/killed-publisher.ts`. */
 export interface KilledPublisherOptions {
   /** Counts the processes. */
   readonly run: number
@@ -16,9 +16,9 @@ export interface KilledPublisherOptions {
   readonly recordPath: string
   readonly pushed: string
   readonly pulled: string
-  /** Of the listener for pulls. */
+  /** The listener's port for pulls. */
   readonly port: number
-  /** Of clients that pull. */
+  /** The token for pulling clients. */
   readonly token: string
   readonly ingest: {
     readonly url: string
@@ -32,13 +32,13 @@ interface Published {
   readonly market: string
   /** `EPOCH.SEQ` */
   readonly position: string
-  /** Of the levels after the message. */
+  /** The digest over the levels after the message. */
   readonly digest: string
   /** Identifiers. */
   readonly executions: readonly string[]
 }
 
-/** Appends to the file, from the process of the engine. */
+/** Appends to the file, from the engine's process. */
 export class PublishedRecorder {
   readonly #file: number
 
@@ -65,21 +65,21 @@ export class PublishedRecorder {
 }
 
 interface MarketRecord {
-  /** By `EPOCH.SEQ`: the digest, and the number of the message among all of the market. */
+  /** By `EPOCH.SEQ`: the digest, and the message's number among all the market's messages. */
   readonly positions: Map<string, { readonly digest: string; readonly place: number }>
   /** By identifier: the place among all executions. */
   readonly executions: Map<string, number>
 }
 
-/** What was compared with the record of a market. */
+/** The comparison of one market with the record. */
 export interface Comparison {
   readonly problems: readonly string[]
-  /** Digests that were equal. */
+  /** How many digests were equal. */
   readonly origins: number
   readonly executions: number
-  /** Executions that were not seen, each between two others with a notice in between, or before the first one. */
+  /** Executions not seen, each between two others with a notice in between, or before the first one. */
   readonly missing: number
-  /** Notices that executions are missing. */
+  /** Notices about missing executions. */
   readonly gaps: number
 }
 
@@ -92,7 +92,7 @@ export class PublishedRecord {
     this.#file = openSync(path, 'a+')
   }
 
-  /** Reads what was added to the file. */
+  /** Reads the additions to the file. */
   follow(): void {
     const buffer = Buffer.allocUnsafe(1_048_576)
     for (let bytes = readSync(this.#file, buffer); bytes > 0; bytes = readSync(this.#file, buffer)) {
@@ -103,17 +103,17 @@ export class PublishedRecord {
     }
   }
 
-  /** Messages of the market so far. */
+  /** The market's messages so far. */
   length(market: string): number {
     return this.#markets.get(market)?.positions.size ?? 0
   }
 
-  /** The place of the message that an origin names; -1 for one that was never published. */
+  /** The place of the message that an origin names, or -1 for one that was never published. */
   placeOf(market: string, origin: string): number {
     return this.#markets.get(market)?.positions.get(origin)?.place ?? -1
   }
 
-  /** Compares everything that a client has seen of a market. */
+  /** Compares everything a client has seen from a market. */
   compare(verifier: ChainVerifier, market: string): Comparison {
     const { positions, executions } = this.#markets.get(market) as MarketRecord
     const problems: string[] = []

@@ -1,6 +1,6 @@
 /**
- * A publisher as an integrator writes it, over a real WebSocket: it sends what the test gives it, and keeps what the server
- * sends. `connect` rejects with `HandshakeRefused` when the service answers without an upgrade.
+ * A publisher as an integrator writes it, over a real WebSocket: it sends what the test gives it, and keeps what the
+ * server sends. `connect` rejects with `HandshakeRefused` when the service answers without an upgrade.
  */
 import { WebSocket } from 'ws'
 import { HandshakeRefused } from './sample-client.ts'
@@ -15,7 +15,7 @@ export interface ServerMessage {
 }
 
 export interface PublisherOptions {
-  /** The address of the ingest listener: `http://…` or `https://…`. */
+  /** The ingest listener's address: `http://…` or `https://…`. */
   readonly url: string
   readonly token?: string
   readonly protocols?: readonly string[]
@@ -94,7 +94,7 @@ export class PublisherClient {
     this.#socket.ping()
   }
 
-  /** Resolves with the answer to a ping: the server has read what was sent before. */
+  /** Resolves with the answer to a ping: the server has then read everything sent before. */
   async untilRead(): Promise<void> {
     const answered = this.#pongs + 1
     this.#socket.ping()
@@ -107,7 +107,7 @@ export class PublisherClient {
     this.#socket.pause()
   }
 
-  /** Resolves with the first message that fits, also of those that came before. */
+  /** Resolves with the first matching message, including earlier ones. */
   async until(fits: (message: ServerMessage) => boolean, what = 'a message'): Promise<ServerMessage> {
     await this.#waiters.until(what, () => this.received.some(fits) || this.closed !== undefined)
     const found = this.received.find(fits)
@@ -133,7 +133,7 @@ export class PublisherClient {
     return this.untilClosed()
   }
 
-  /** Ends the connection without a close frame, like a process that is killed. */
+  /** Ends the connection without a close frame, like a killed process. */
   terminate(): void {
     this.#socket.terminate()
   }

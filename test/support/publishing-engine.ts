@@ -1,7 +1,8 @@
 /**
- * One market of a matching engine that publishes itself (docs/how-to/feeding-your-own-book.md), written from that page alone and
- * without a line of the program: orders in a map, levels summed again after every step, all messages of the current epoch
- * kept, and the state after each. Amounts are bigint at 8 decimals, prices whole cents; some sums pass 2^53.
+ * One market of a matching engine that publishes itself (docs/how-to/feeding-your-own-book.md), written from that page
+ * alone and without a line from the program: orders in a map, levels summed again after every step, all messages in the
+ * current epoch kept, and the state after each. Amounts are bigint at 8 decimals, prices whole cents. Some sums exceed
+ * 2^53.
  */
 import type { Publisher } from '../../packages/publisher/publisher.mjs'
 import type { Random } from './random.ts'
@@ -16,7 +17,7 @@ type Members<Method extends 'update' | 'snapshotOf'> = Method extends 'update'
   ? Parameters<Publisher['update']>[1]
   : ReturnType<ConstructorParameters<typeof Publisher>[0]['snapshotOf']>
 
-/** The members that the library of the adapters takes: it numbers the messages itself. */
+/** The members that the adapters' library takes, which numbers the messages itself. */
 export const membersOf = <Method extends 'update' | 'snapshotOf'>({ payload }: WireMessage) =>
   payload as unknown as Members<Method>
 
@@ -42,7 +43,7 @@ export interface EngineOptions {
   /** Past messages that it keeps for a resumption. */
   readonly keptMax: number
   readonly simulated?: boolean
-  /** Begins its epochs and the ids of its trades: distinct for processes that publish one market one after the other. */
+  /** Begins its epochs and its trade ids: distinct for processes that publish one market one after the other. */
   readonly name?: string
 }
 
@@ -58,9 +59,9 @@ export class PublishingEngine {
   #state = 'OPEN'
   #orderNumber = 0
   #tradeNumber = 0
-  /** Numbered messages of the epoch, the last `keptMax`. */
+  /** The epoch's numbered messages, the last `keptMax`. */
   #kept: WireMessage[] = []
-  /** By number, of the epoch. */
+  /** By number within the epoch. */
   #states = new Map<number, EngineState>()
 
   constructor(options: EngineOptions) {
@@ -80,7 +81,7 @@ export class PublishingEngine {
     return this.#seq
   }
 
-  /** Trades so far, of all epochs; their ids are `t1`, `t2`, …, after the name. */
+  /** Trades so far, in all epochs. Their ids are `t1`, `t2`, …, after the name. */
   get trades(): number {
     return this.#tradeNumber
   }
@@ -102,13 +103,13 @@ export class PublishingEngine {
     return this.#number({ type: 'UPDATE', ...content })
   }
 
-  /** Changes the state of the instrument, and returns the message about it. */
+  /** Changes the instrument's state, and returns the message about it. */
   setState(state: string): WireMessage {
     this.#state = state
     return this.#number({ type: 'INSTRUMENT', ...this.#instrument(state) })
   }
 
-  /** The state after message `seq`, which must be of this epoch. */
+  /** The state after message `seq`, which must be in this epoch. */
   snapshot(seq = this.#seq): WireMessage {
     const { orders, state } = this.#states.get(seq) as EngineState
     const levels = levelsOf(orders)
@@ -131,7 +132,7 @@ export class PublishingEngine {
     return this.#kept.filter(({ stream }) => stream.seq > seq)
   }
 
-  /** The process starts again with the orders it had, in a new epoch; trades in between are never published. */
+  /** The process starts again with the orders it had, in a new epoch. Trades in between are never published. */
   restart(): void {
     this.#epochNumber++
     this.#seq = 0
@@ -141,7 +142,7 @@ export class PublishingEngine {
     this.#remember()
   }
 
-  /** Levels after message `seq` as `side price` → amount, with the decimals of the engine. */
+  /** Levels after message `seq` as `side price` → amount, with the engine's decimals. */
   levels(seq = this.#seq): ReadonlyMap<string, string> {
     const { orders } = this.#states.get(seq) as EngineState
     const texts = (['bids', 'asks'] as const).flatMap((side) =>
@@ -154,7 +155,7 @@ export class PublishingEngine {
     return (this.#states.get(seq) as EngineState).state
   }
 
-  /** Changes one order, and returns the change as it is published. */
+  /** Changes one order, and returns the change as published. */
   #change(): Record<string, unknown> {
     const { random } = this.#options
     const [id, order] = [...this.#orders][random.integer(Math.max(1, this.#orders.size))] ?? []

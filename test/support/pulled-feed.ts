@@ -1,4 +1,7 @@
-/** A `TidegateSource` in a test: connected to a test publisher, with a clock that the test controls and followed markets. */
+/**
+ * A `TidegateSource` in a test: connected to a test publisher, with a clock controlled by the test and followed
+ * markets.
+ */
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
 import type { MarketDefinition, MarketEvent } from '../../src/streaming/market/event.ts'
 import type { SourceMarket } from '../../src/streaming/sources/source.ts'
@@ -8,7 +11,7 @@ import { PublicationFollower } from './publication-follower.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import { Waiters } from './waiters.ts'
 
-/** One market of the source, and everything that it received. */
+/** One of the source's markets, and everything it received. */
 export class FollowedMarket implements SourceMarket {
   readonly market: MarketDefinition
   venueSymbol: string
@@ -40,7 +43,7 @@ export class FollowedMarket implements SourceMarket {
     this.#waiters.notify()
   }
 
-  /** The types of the events so far; `lost` with its reason. */
+  /** The event types so far, `lost` with its reason. */
   get summary(): string[] {
     return this.events.map((event) => (event.type === 'lost' ? `lost: ${event.reason}` : event.type))
   }

@@ -1,13 +1,13 @@
-/** The Python client as it runs from its sources, and the program of its README. */
+/** The Python client as it runs from its sources, and its README's program. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const PYTHON_CLIENT = join(import.meta.dirname, '../../packages/client-python')
 
-/** The client shall leave nothing in its sources. */
+/** The client must leave nothing in its sources. */
 export const PYTHON_ENVIRONMENT = { PYTHONPATH: join(PYTHON_CLIENT, 'src'), PYTHONDONTWRITEBYTECODE: '1' }
 
-/** Writes the program of the README to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns its path. */
+/** Writes the README's program to a folder, with its credentials from TIDEGATE_CREDENTIALS. Returns its path. */
 export function writeReadmeProgram(folder: string): string {
   const readme = readFileSync(join(PYTHON_CLIENT, 'README.md'), 'utf8')
   const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readme) ?? []

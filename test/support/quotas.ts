@@ -1,4 +1,4 @@
-/** Helpers for tests of quotas: the counters of a customer and the records that they count. */
+/** Helpers for quota tests: a customer's counters and the records they count. */
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
 import type { RestNode } from './rest.ts'
@@ -9,7 +9,7 @@ export interface Counts {
   readonly rules: number
 }
 
-/** The number of stored records. */
+/** How many records are stored. */
 export async function recordsOf(db: Db, customerId: string): Promise<Counts> {
   const { rows } = await sql<Counts>`
     select
@@ -29,7 +29,7 @@ export async function countersOf(db: Db, customerId: string): Promise<Counts & {
 }
 
 /**
- * Runs a test that depends on the day of the store's clock. If the day ends at midnight UTC during the test, its result
+ * Runs a test that depends on the day on the store's clock. If the day ends at midnight UTC during the test, its result
  * is discarded and it runs once more, on the new day.
  */
 export async function onOneDay<Result>(db: Db, work: () => Promise<Result>): Promise<Result> {
@@ -50,7 +50,7 @@ async function dayOf(db: Db): Promise<string> {
   return (rows[0] as { day: string }).day
 }
 
-/** How often each quota has refused a request, by the metric of the node. */
+/** How often each quota has refused a request, by the node's metric. */
 export async function refusalsOf({ operatorUrl }: RestNode): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`${operatorUrl}/metrics`)).text()
   const samples = text.matchAll(/^tidegate_quota_refusals_total\{quota="(\w+)"\} (\d+)$/gm)

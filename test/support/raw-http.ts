@@ -7,12 +7,12 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export interface RawAnswer {
   readonly status: number
-  /** Names in lower case; the last of repeated headers. */
+  /** Names in lower case. The last of repeated headers. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Opens a connection to a listener; over TLS with any certificate. */
+/** Opens a connection to a listener, over TLS with any certificate. */
 export function openSocket(url: string): Socket | TLSSocket {
   const { protocol, port, hostname } = new URL(url)
   const socket =
@@ -24,7 +24,7 @@ export function openSocket(url: string): Socket | TLSSocket {
   return socket
 }
 
-/** Everything that the server sends until it closes the connection. */
+/** Everything the server sends until it closes the connection. */
 export async function readToEnd(socket: Socket): Promise<string> {
   let text = ''
   socket.setEncoding('latin1')
@@ -43,7 +43,7 @@ export async function sendRaw(url: string, ...parts: readonly (string | Buffer)[
   return splitAnswers(await text)
 }
 
-/** Parses the responses of a server; bodies must have a length. Interim responses (1xx) are included. */
+/** Parses a server's responses, whose bodies must have a length. Interim responses (1xx) are included. */
 export function splitAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = text; rest !== ''; ) {

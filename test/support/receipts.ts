@@ -12,7 +12,7 @@ export function newReceiptIssuer(keyId = 'key-1'): TestReceiptIssuer {
   return { issuer: 'https://service.test', keyId, privateKey, publicKey }
 }
 
-/** The JWK Set that publishes the keys of these issuers. */
+/** The JWK Set with these issuers' keys. */
 export function keySetOf(...issuers: readonly TestReceiptIssuer[]): { readonly keys: readonly object[] } {
   return {
     keys: issuers.map(({ keyId, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid: keyId, use: 'sig' })),

@@ -16,7 +16,7 @@ const ASSETS = [
 
 /**
  * Creates this many customers, whose rules convert USDC into USDG at par. @returns their deposit addresses
- * @param destination of the rules; absent: the customer's own profile
+ * @param destination the rules' destination; absent: the customer's own profile
  */
 export async function createReceivers(
   db: Db,

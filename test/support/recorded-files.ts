@@ -1,6 +1,6 @@
 /**
- * Locates recordings of exchanges: the real ones next to the repository, in `../shared/data`, which are never copied
- * into it; a missing one is replaced by a synthetic one of the same format in `test/fixtures/recordings`. With
+ * Locates exchange recordings: the real ones next to the repository, in `../shared/data`, which are never copied into
+ * it. A missing one is replaced by a synthetic one in the same format in `test/fixtures/recordings`. With
  * `TIDEGATE_GENERATED_RECORDINGS=1` only synthetic ones are used, as on a machine without the real ones.
  */
 import { existsSync } from 'node:fs'
@@ -17,7 +17,7 @@ export function isReal(path: string): boolean {
   return !areRecordingsGenerated && existsSync(join(REAL_FOLDER, path))
 }
 
-/** The path of this file of the recordings. */
+/** This recording file's path. */
 export function recordedFile(path: string): string {
   return join(isReal(path) ? REAL_FOLDER : MADE_FOLDER, path)
 }

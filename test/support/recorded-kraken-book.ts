@@ -1,7 +1,7 @@
 /**
  * A book rebuilt from Kraken's messages in the simplest way: doubles in a Map, sorted on every read. Its values print
  * back exactly while they have at most 15 significant digits, as all recorded and hand-written ones here have. It is
- * the oracle of the connector's books, and what the test venue sends to late subscribers.
+ * the oracle for the connector's books, and the test venue sends it to late subscribers.
  */
 import { crc32 } from 'node:zlib'
 
@@ -42,10 +42,7 @@ export class RecordedKrakenBook {
     this.#shape = shape
   }
 
-  /**
-   * Applies a book message and returns the checksum that it contains; undefined if it has none or is not a book
-   * message.
-   */
+  /** Applies a book message and returns its checksum. Undefined if it has none or is not a book message. */
   apply(message: RecordedMessage): number | undefined {
     let recorded: number | undefined
     for (const { bids, asks, checksum } of message.channel === 'book' ? (message.data ?? []) : []) {
@@ -94,7 +91,7 @@ export class RecordedKrakenBook {
   }
 }
 
-/** The side after the message, best level first, cut to the depth; `sign` 1 = lowest first, -1 = highest first. */
+/** The side after the message, best level first, cut to the depth. `sign` 1 = lowest first, -1 = highest first. */
 function applySide(
   side: ReadonlyMap<number, number>,
   levels: readonly RecordedLevel[],

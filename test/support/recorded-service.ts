@@ -1,6 +1,6 @@
 /**
- * A service that records one market with random commits, losses and withdrawals on a virtual clock, and what a replica had
- * at each moment.
+ * A service that records one market with random commits, losses and withdrawals on a virtual clock, and a replica's
+ * state at each moment.
  */
 import { createLog } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
@@ -26,7 +26,7 @@ export interface Moment {
   readonly executions: readonly Execution[]
 }
 
-/** Records one market with random events; returns what was published at each time. */
+/** Records one market with random events. Returns the publications by time. */
 export async function recordService(path: string, startMilliseconds: number, minutes: number, random: () => number) {
   const clock = new VirtualClock(startMilliseconds)
   const [bus, log, registry] = [createMemoryBus(), createLog('silent'), createMetricsRegistry()]

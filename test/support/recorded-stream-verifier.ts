@@ -1,7 +1,7 @@
 /**
- * Compares the messages of one sample client with what the service really did (`service-record`): after every book
- * message the client's book is the published book of the commit of that time, and its executions are the trades, one by
- * one, from the subscription on. After a message it compares what may differ; `compareWhole` compares everything.
+ * Compares one sample client's messages with what the service really did (`service-record`). After every book message
+ * the client's book is the published book at that time's commit. Its executions are the trades, one by one, from the
+ * subscription on. After a message it compares what may differ. `compareWhole` compares everything.
  */
 import { millisecondText } from '../../src/platform/base/clock.ts'
 import { formatDecimal } from '../../src/platform/base/decimal.ts'
@@ -16,7 +16,7 @@ interface MarketState {
   /** The server's published book up to and including the commit before `place`. */
   readonly book: NaiveBook
   place: number
-  /** Candidates for the index of the client's first execution in the trades; one is left after enough executions. */
+  /** Candidates for the index of the client's first execution in the trades. One is left after enough executions. */
   starts: number[]
   executions: number
 }
@@ -54,13 +54,13 @@ export class RecordedStreamVerifier {
     }
   }
 
-  /** The index in the trades of a market up to which the client has them all; undefined before the first. */
+  /** The index in a market's trades up to which the client has them all. Undefined before the first. */
   executionsUpTo(symbol: string): number | undefined {
     const { starts, executions } = this.#state(symbol)
     return executions === 0 ? undefined : (starts[0] as number) + executions
   }
 
-  /** Compares all of the client's books, level by level, with the server's at the time of each. */
+  /** Compares all the client's books, level by level, with the server's at each book's time. */
   compareWhole(client: SampleClient): void {
     for (const symbol of this.#states.keys()) this.#compareBook(symbol, client)
   }

@@ -44,7 +44,7 @@ export function recordingFolder(): { next(): string; remove(): void } {
   }
 }
 
-/** Entries that are written together and become one block, or a keyframe. */
+/** Entries written together into one block, or a keyframe. */
 export interface WrittenBlock {
   readonly isKeyframe?: boolean
   readonly entries: readonly RecordedEntry[]
@@ -110,7 +110,7 @@ const execution = fc.record(
 )
 const reason = fc.string({ unit: 'binary', maxLength: 30 })
 
-/** Any event; bids come first among the changes of a book, because recordings store each side separately. */
+/** Any event. Bids come first among a book's changes, because recordings store each side separately. */
 export const anyEvent: fc.Arbitrary<MarketEvent> = fc.oneof(
   fc.record({ type: fc.constant('snapshot' as const), levels: bothSides }),
   fc.record({
@@ -133,7 +133,7 @@ const anyFacts: fc.Arbitrary<EntryFacts> = fc.record(
   { requiredKeys: [] },
 )
 
-/** Entries of the two markets of `HEADER`, ordered by time. */
+/** Entries for the two markets in `HEADER`, ordered by time. */
 export const anyEntries: fc.Arbitrary<RecordedEntry[]> = fc
   .array(fc.tuple(fc.nat(1), fc.nat(5_000), fc.array(anyEvent, { minLength: 1, maxLength: 3 }), anyFacts), {
     maxLength: 12,

@@ -1,9 +1,9 @@
-/** Reads recordings of Kraken: the real ones if available, else synthetic ones of the same format. */
+/** Reads Kraken recordings: the real ones if available, else synthetic ones in the same format. */
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { isReal, recordedFile } from './recorded-files.ts'
 
-/** One frame as the venue sent it, with its time in milliseconds after the first frame of its recording. */
+/** One frame as sent by the venue, with its time in milliseconds after its recording's first frame. */
 export interface RecordedFrame {
   readonly milliseconds: number
   readonly text: string
@@ -11,9 +11,9 @@ export interface RecordedFrame {
 
 export interface KrakenRecording {
   readonly symbol: string
-  /** Levels per side of the recorded subscription. */
+  /** The recorded subscription's levels per side. */
   readonly depth: number
-  /** Fraction digits of the prices and quantities in the recording. */
+  /** Fraction digits in the recording's prices and quantities. */
   readonly pricePrecision: number
   readonly quantityPrecision: number
   readonly frames: readonly RecordedFrame[]
@@ -24,12 +24,11 @@ const ETH_USD = 'kraken-v2/kraken_ethusd_sample.cbcap.gz'
 const FLOATS = 'kraken-v2-floats/orderbook-v2.json.gz'
 
 /**
- * For `describe.skipIf`, where synthetic recordings are not sufficient: true when a real recording of Kraken is
- * missing.
+ * For `describe.skipIf`, where synthetic recordings are not sufficient: true when a real Kraken recording is missing.
  */
 export const krakenRecordingsMissing = [BTC_USD, ETH_USD, FLOATS].some((file) => !isReal(file))
 
-/** BTC/USD, depth 10, one minute; contains acknowledgements of requests that are not part of the recording. */
+/** BTC/USD, depth 10, one minute. Contains acknowledgements whose requests are not part of the recording. */
 export function krakenBtcUsd(): KrakenRecording {
   return describeRecording(readCbcap(BTC_USD))
 }

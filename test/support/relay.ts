@@ -1,5 +1,5 @@
 /**
- * A TCP relay with a fixed address, for a service that is restarted on another port, like a load balancer. It forwards
+ * A TCP relay with a fixed address, like a load balancer, for a service that restarts on another port. It forwards
  * bytes, and lets new connections wait while there is no service.
  */
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Relay {
   readonly port: number
-  /** The target of new connections, which wait until it is set. */
+  /** The target for new connections, which wait until it is set. */
   target: Promise<number>
   close(): void
 }

@@ -1,6 +1,4 @@
-/**
- * The money of a cluster under faults: deposits that are reported all the time, and the executor that pays what they lead to.
- */
+/** A cluster's money under faults: continuously reported deposits, and the executor for the resulting payments. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, vi } from 'vitest'
@@ -9,12 +7,14 @@ import { CLUSTER_POLL } from './cluster-watch.ts'
 import { ETHEREUM_ADDRESS } from './rules.ts'
 
 const DEPOSIT_MILLISECONDS = 200
-/** A request to a process that is suspended is given up. */
+/** After this time, a request to a suspended process is given up. */
 const REQUEST_MILLISECONDS_MAX = 5_000
 
 type Json = Record<string, unknown>
 
-/** Reports deposits through both APIs all the time, each until it is acknowledged. A rule converts and delivers them. */
+/**
+ * Reports deposits through both APIs continuously, each until it is acknowledged. A rule converts and delivers them.
+ */
 export class ReportedDeposits {
   acknowledged = 0
   #attempts = 0
@@ -55,7 +55,7 @@ export class ReportedDeposits {
   }
 
   /**
-   * Reports no more when the last one is acknowledged; resolves with the status of the orchestration of each deposit when all
+   * Stops reporting when the last deposit is acknowledged. Resolves with each deposit's orchestration status when all
    * are final.
    */
   async stop(): Promise<readonly unknown[]> {
@@ -133,7 +133,7 @@ export class ReportedDeposits {
   }
 }
 
-/** Pays every delivery at once; two with one reference would be refused. */
+/** Pays every delivery at once. Two with one reference would be refused. */
 export function startExecutor(): Server {
   const server = createServer((request, response) => {
     request.resume()
@@ -145,7 +145,7 @@ export function startExecutor(): Server {
   return server.listen(0, '127.0.0.1')
 }
 
-/** The settings with which deliveries go there. */
+/** The settings that send deliveries there. */
 export function executorFlags(executor: Server) {
   return {
     'deliveries.webhook_url': `http://127.0.0.1:${(executor.address() as AddressInfo).port}/pay`,

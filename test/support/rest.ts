@@ -1,6 +1,6 @@
 /**
- * The REST API of one node on the store of the test project: the public listener with its modules, the operator
- * listener, and customers with tokens, created through the APIs. Time is real.
+ * One node's REST API on the test project's store: the public listener with its modules, the operator listener, and
+ * customers with tokens, created through the APIs. Time is real.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -58,19 +58,19 @@ export interface RestCustomer {
   readonly customerId: string
   readonly clientId: string
   readonly token: string
-  /** Sends a request with the token; a body other than a string is sent as JSON. */
+  /** Sends a request with the token. A body other than a string is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<RestAnswer>
 }
 
 export interface RestNodeOptions {
   /** The number of requests allowed, without refill; by default more than any test uses. */
   readonly ratePerSecond?: number
-  /** An existing store with its schema; it is not closed with the node. */
+  /** An existing store with its schema, which is not closed with the node. */
   readonly db?: Db
   readonly log?: Log
   /** Settings that differ from their defaults, as flags. */
   readonly flags?: Readonly<Record<string, string>>
-  /** Addresses without a configured key are derived from a seed in `data_dir`, by default a folder of the node's own. */
+  /** Addresses without a configured key are derived from a seed in `data_dir`, by default the node's own folder. */
   readonly hasTestSeed?: boolean
   /** The markets to list; absent = none. */
   readonly hub?: Pick<Hub, 'markets'>
@@ -78,7 +78,7 @@ export interface RestNodeOptions {
   readonly converter?: Converter
   /** False: the process has no role that moves money. */
   readonly movesMoney?: boolean
-  /** Default: the clock of the system. */
+  /** Default: the system clock. */
   readonly clock?: Clock
 }
 
@@ -89,7 +89,7 @@ export class RestNode {
   readonly directory: Directory
   /** The current configuration: a test may replace it, as SIGHUP does. */
   readonly live: { config: Config; origins: Origins }
-  /** Every route of both listeners that has a schema; the token endpoints accept forms and have none. */
+  /** Every route on both listeners that has a schema. The token endpoints accept forms and have none. */
   readonly routes: readonly DeclaredRoute[]
   readonly #close: () => Promise<void>
 
@@ -118,7 +118,7 @@ export class RestNode {
     const config = configOf(folder === undefined ? flags : { ...flags, data_dir: folder })
     const live = { config, origins: SET_BY_PROGRAM }
     const time = options.clock ?? createSystemClock()
-    // Only rate limits use the monotonic clock: timers and the wall clock of tokens continue to advance.
+    // Only rate limits use the monotonic clock. Timers and the tokens' wall clock continue to advance.
     const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
     const db = options.db ?? (await openTestStore({ log }))
     if (options.db === undefined)
@@ -169,7 +169,7 @@ export class RestNode {
       allowedHosts: () => [],
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
-      // The calls about the stream are not registered here.
+      // The stream's calls are not registered here.
       modules: [
         noteRoutes('operator', routes),
         ...operatorModules({
@@ -224,7 +224,7 @@ export class RestNode {
     return await this.newClient(customer.id, scopes)
   }
 
-  /** Creates another client of a customer. */
+  /** Creates another client for a customer. */
   async newClient(customerId: string, scopes: readonly string[] = Object.keys(SCOPES)): Promise<RestCustomer> {
     const name = newId()
     const { body: client } = await this.operator('POST', `/customers/${customerId}/clients`, { name, scopes })
@@ -245,13 +245,13 @@ export class RestNode {
     }
   }
 
-  /** Makes one call of the operator API; the path is below `/admin/v1`. */
+  /** Makes one operator API call. The path is below `/admin/v1`. */
   async operator(method: string, path: string, body?: unknown): Promise<RestAnswer> {
     const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
     return await request(method, `${this.operatorUrl}/admin/v1${path}`, body, headers)
   }
 
-  /** Sends a request to the public listener with these headers and no others than the content type. */
+  /** Sends a request to the public listener with only these headers and the content type. */
   send(
     method: string,
     path: string,
@@ -262,7 +262,7 @@ export class RestNode {
   }
 }
 
-/** Records every route that is declared after it. */
+/** Records every route declared after it. */
 function noteRoutes(listener: DeclaredRoute['listener'], routes: DeclaredRoute[]) {
   return (app: FastifyInstance): void => {
     app.addHook('onRoute', ({ method, url, schema }) => {
@@ -271,7 +271,7 @@ function noteRoutes(listener: DeclaredRoute['listener'], routes: DeclaredRoute[]
   }
 }
 
-/** Far more than a working store needs; a store that answers no request still fails the test. */
+/** Far more than a working store needs. A store that answers no request still fails the test. */
 const ATTEMPTS_MAX = 200
 
 /**

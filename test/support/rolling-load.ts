@@ -1,7 +1,7 @@
 /**
- * What customers do while the nodes behind one address are replaced: streams that reconnect as soon as they are closed,
- * and accounts that are created, read and listed, with new tokens, each request on a connection of its own. Records every
- * answer that is not the expected one.
+ * The customers' load while the nodes behind one address are replaced: streams that reconnect as soon as they are
+ * closed, and accounts that are created, read and listed, with new tokens, each request on its own connection. Records
+ * every unexpected answer.
  */
 import { type OperatorApi, STREAM_SCOPE } from './running-service.ts'
 import { fetchToken, SampleClient } from './sample-client.ts'
@@ -9,17 +9,17 @@ import { Waiters } from './waiters.ts'
 
 const ACCOUNT_SCOPES = ['identity:read_account', 'identity:write_account']
 const REQUEST_EVERY_MILLISECONDS = 25
-/** At once: the store rejects what it cannot do within 2 s, so a machine that is slower has to be asked for less. */
+/** At once. The store rejects what it cannot do within 2 s, so a slower machine must get fewer requests. */
 const REQUESTS_MAX = 4
 const ACCOUNTS = '/v2/identity/accounts'
 
 interface RollingLoadOptions {
-  /** Of the balancer. */
+  /** The balancer's address. */
   readonly url: string
   readonly operator: OperatorApi
   readonly market: string
   readonly streams: number
-  /** Whether streams subscribe to executions too: those between two feeds are not known, and end a subscription. */
+  /** Whether streams subscribe to executions too. Executions between two feeds are unknown, and end a subscription. */
   readonly hasExecutions: boolean
 }
 
@@ -29,11 +29,11 @@ interface Client {
 }
 
 export class RollingLoad {
-  /** Requests and handshakes that were not answered as they should. */
+  /** Requests and handshakes with an unexpected answer. */
   readonly failures: string[] = []
-  /** What the clients of the stream found wrong. */
+  /** The problems found by the stream's clients. */
   readonly problems: string[] = []
-  /** Of each connection that the service has closed. */
+  /** For each connection closed by the service. */
   readonly closeCodes: number[] = []
   readonly #options: RollingLoadOptions
   readonly #client: Client

@@ -1,4 +1,4 @@
-/** Helpers for tests of rules: a profile to create them for, and valid bodies that a test modifies. */
+/** Helpers for rule tests: a profile to create them for, and valid bodies that a test modifies. */
 import type { RestCustomer } from './rest.ts'
 
 export const RULES = '/v2/orchestration/rules'

@@ -1,6 +1,6 @@
 /**
- * The whole service, started for a test in one of two ways: as the built program in a process of its own, or inside
- * this process, where the commits and the simulator's trades are observable. Either way it listens on free ports of
+ * The whole service, started for a test in one of two ways: as the built program in its own process, or inside this
+ * process, where the commits and the simulator's trades are observable. Either way it listens on free ports of
  * 127.0.0.1, and customers are created through the operator API.
  */
 import { spawnSync } from 'node:child_process'
@@ -21,7 +21,7 @@ import { storeFlags } from './test-store.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Of `npm run build`. */
+/** Built by `npm run build`. */
 export const BUILT_PROGRAM = join(ROOT, 'dist/main.js')
 
 export const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
@@ -40,12 +40,12 @@ export interface ServiceProcess extends RunningService {
   /** The complete ready line, as printed. */
   readonly readyLine: string
   readonly pid: number
-  /** Sends SIGTERM; resolves when the process has ended. */
+  /** Sends SIGTERM. Resolves when the process has ended. */
   stop(): Promise<CommandResult>
 }
 
 export interface ServiceInside extends RunningService {
-  /** The address of publishers; empty without the flag `ingest.port`. */
+  /** The publishers' address. Empty without the flag `ingest.port`. */
   readonly ingest: string
   readonly record: ServiceRecord
   /** Creates the client that the verb `demo` creates. */
@@ -53,23 +53,23 @@ export interface ServiceInside extends RunningService {
   stop(): Promise<void>
 }
 
-/** A client of a customer, both created for the test. */
+/** A customer's client, both created for the test. */
 export interface TestClient {
   readonly customerId: string
   readonly clientId: string
   readonly clientSecret: string
 }
 
-/** The data folder of one test file. */
+/** One test file's data folder. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'tidegate-end-to-end-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Most attempts of a request that is answered 503 with Retry-After because the store is busy. */
+/** Most attempts for a request that is answered 503 with Retry-After because the store is busy. */
 const ATTEMPTS_MAX = 30
 
-/** The operator API of one service; throws on any other response than 200. */
+/** One service's operator API. Throws on any response other than 200. */
 export class OperatorApi {
   readonly url: string
   readonly token: string
@@ -160,7 +160,7 @@ export function ensureBuilt(): void {
   if (status !== 0) throw new Error(`the build failed: ${stderr}`)
 }
 
-/** Part of Linux; elsewhere builds at the same time are not kept apart. */
+/** Part of Linux. Elsewhere concurrent builds are not kept apart. */
 function hasFlock(): boolean {
   return spawnSync('flock', ['--version']).status === 0
 }

@@ -1,10 +1,10 @@
 /**
- * The time in which this process ran, for upper limits: while the machine stands still, or gives the process no
- * processor, it does not pass.
+ * The time this process was running, for upper limits: it does not pass while the machine stands still, or gives the
+ * process no processor.
  */
 const STEP_MILLISECONDS = 5
 
-/** Begins now; `end` returns the milliseconds. */
+/** Begins now. `end` returns the milliseconds. */
 export function startRunningTime(): { end(): number } {
   let steps = 0
   const timer = setInterval(() => {

@@ -126,7 +126,7 @@ describe('SampleClient', () => {
     const connection = await service.connection(0)
     connection.send({ channel: 'filler', payload: {} })
     const begun = connection.flushed()
-    // Many times what one read of the socket returns; how much the kernel buffers depends on the machine.
+    // Many times what one socket read returns. How much the kernel buffers depends on the machine.
     const filler = 'x'.repeat(1024 * 1024)
     for (let index = 0; index < 30; index++) connection.send({ channel: 'filler', payload: { filler } })
     await begun

@@ -18,9 +18,9 @@ import { Waiters } from './waiters.ts'
 export interface SampleBook {
   readonly bids: Map<string, string>
   readonly asks: Map<string, string>
-  /** `time` of the last applied message. */
+  /** The last applied message's `time`. */
   time: string
-  /** False until the first SNAPSHOT; UPDATEs wait in `buffered`. */
+  /** False until the first SNAPSHOT. UPDATEs wait in `buffered`. */
   isComplete: boolean
   readonly buffered: BookMessage[]
 }
@@ -66,7 +66,9 @@ export class SampleClient {
   readonly messages: string[] = []
   /** Replies to requests and errors, in order. */
   readonly replies: Reply[] = []
-  /** Everything that a correct service never sends: crossed books, times that do not advance, wrong tops of book … */
+  /**
+   * Everything that a correct service never sends: crossed books, times that do not advance, wrong tops of the book …
+   */
   readonly problems: string[] = []
   readonly counts = {
     messages: 0,
@@ -146,7 +148,7 @@ export class SampleClient {
     this.#socket.ping()
   }
 
-  /** Sends a request and resolves with the next reply: replies arrive in the order of requests. */
+  /** Sends a request and resolves with the next reply, because replies arrive in request order. */
   async request(message: unknown): Promise<Reply> {
     const position = this.replies.length
     this.send(message)
@@ -162,13 +164,13 @@ export class SampleClient {
     return this.request({ type: 'unsubscribe', channels })
   }
 
-  /** All three data channels of the markets, and heartbeat, in one request. */
+  /** The markets' three data channels, and heartbeat, in one request. */
   subscribeAll(...markets: string[]): Promise<Reply> {
     const entries = markets.flatMap((market) => DATA_CHANNELS.map((type) => ({ type, params: { market } })))
     return this.subscribe(...entries, { type: 'heartbeat' })
   }
 
-  /** Resolves when `predicate` holds; it is checked after every message, ping and close, without polling. */
+  /** Resolves when `predicate` holds. It is checked after every message, ping and close, without polling. */
   until(what: string, predicate: () => boolean, limitMilliseconds?: number): Promise<void> {
     if (this.closed !== undefined && !predicate()) {
       return Promise.reject(new Error(`waited for ${what} on a connection closed with ${this.closed.code}`))
@@ -189,7 +191,7 @@ export class SampleClient {
     this.#socket.resume()
   }
 
-  /** Closes the connection cleanly; resolves when it is closed. */
+  /** Closes the connection cleanly. Resolves when it is closed. */
   async close(): Promise<void> {
     this.#socket.close(1000)
     await this.untilClosed()
@@ -200,7 +202,7 @@ export class SampleClient {
     this.#socket.terminate()
   }
 
-  /** A market's book; an empty incomplete one before its first message. */
+  /** A market's book, or an empty incomplete one before its first message. */
   book(market: string): SampleBook {
     let book = this.books.get(market)
     if (book === undefined) {
@@ -226,13 +228,13 @@ export class SampleClient {
     this.#waiters.notify()
   }
 
-  /** A new subscription begins with a SNAPSHOT, so the book of the previous one is discarded. */
+  /** A new subscription begins with a SNAPSHOT, so the previous one's book is discarded. */
   #forgetBooks(reply: Reply): void {
     for (const entry of reply.channels ?? []) {
       if (entry.success !== true) continue
       const market = (entry.params as { market?: string } | undefined)?.market
       if (market === undefined) continue
-      // Its times must still be later than all before on this connection.
+      // Its times must still be later than all earlier ones on this connection.
       if (entry.type === 'market_data') this.books.set(market, { ...emptyBook(), time: this.book(market).time })
       if (entry.type === 'market_data.top_of_book') this.tops.delete(market)
     }
@@ -313,9 +315,9 @@ export class SampleClient {
   }
 }
 
-/** Gets a token with the client credentials grant; throws with the endpoint's response on failure. */
+/** Gets a token with the client credentials grant. Throws with the endpoint's response on failure. */
 export async function fetchToken(options: {
-  /** Base address of the token endpoint, without /oauth2/token. */
+  /** The token endpoint's base address, without /oauth2/token. */
   readonly authUrl: string
   readonly clientId: string
   readonly clientSecret: string

@@ -1,4 +1,4 @@
-/** The messages of the stream, typed from the public documentation. */
+/** The stream's messages, typed from the public documentation. */
 
 export interface SampleLevel {
   readonly price: string

@@ -13,11 +13,11 @@ export class ScriptedIssuer {
   readonly requests: string[] = []
   /** Instead of the usual answer, by path. */
   readonly answers = new Map<string, Answer>()
-  /** The nonce of the login under way, which the issuer would have seen. */
+  /** The nonce in the current login, which the issuer would have seen. */
   nonce = ''
   /** Claims that differ from the right ones. */
   claims: JWTPayload = {}
-  /** Signs ID tokens; another key than the published one, if a test replaces it. */
+  /** Signs ID tokens. It differs from the published key if a test replaces it. */
   signing: Keys
   readonly #published: Keys
   readonly #server: Server

@@ -1,7 +1,7 @@
 /**
- * What a service in this process really did: every commit of every market, and every trade of the simulator. It
- * compares the two as they occur, and keeps them, so that a client's messages can be verified by time however late they
- * arrive (`recorded-stream-verifier`).
+ * What a service in this process really did: every market's commits, and every simulator trade. It compares the two as
+ * they occur, and keeps them, so that a client's messages can be verified by time however late they arrive
+ * (`recorded-stream-verifier`).
  */
 import { millisecondText } from '../../src/platform/base/clock.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition } from '../../src/streaming/market/event.ts'
@@ -10,11 +10,11 @@ import type { SimulatedTrade } from '../../src/streaming/sources/simulator/simul
 import { NaiveBook, naiveDifference } from './naive-book.ts'
 
 export interface RecordedCommit {
-  /** In the format of the stream. */
+  /** In the stream's format. */
   readonly time: string
-  /** The changes of the published levels by the commit. */
+  /** The commit's changes to the published levels. */
   readonly changes: readonly LevelChange[]
-  /** The number of executions of the market up to and including this commit. */
+  /** The market's number of executions up to and including this commit. */
   readonly executionCount: number
 }
 
@@ -27,14 +27,14 @@ export class MarketRecord {
   readonly trades: SimulatedTrade[] = []
   /** Contradictions between commits and trades. */
   readonly problems: string[] = []
-  /** Time of the last commit that changed a published level. */
+  /** The time of the last commit that changed a published level. */
   lastTime = ''
   /** Executions whose order was placed and taken within one batch. */
   madeWithinBatch = 0
   executionCount = 0
   readonly #book = new NaiveBook()
   #view: readonly LevelChange[] = []
-  /** The highest order number in the trades of earlier batches. */
+  /** The highest order number in earlier batches' trades. */
   #lastOrderId = 0
 
   constructor(market: MarketDefinition) {
@@ -58,8 +58,8 @@ export class MarketRecord {
   }
 
   /**
-   * An execution is the next trade of the log, and its price was in the book before its batch, on the side of the
-   * resting order; otherwise that order was placed within the batch, after every order of earlier trades.
+   * An execution is the log's next trade, and its price was in the book before its batch, on the resting order's side.
+   * Otherwise that order was placed within the batch, after every order in earlier trades.
    */
   #checkExecution(price: number, amount: unknown): void {
     const trade = this.trades[this.executionCount++]

@@ -1,4 +1,4 @@
-/** Starts the PostgreSQL server that a run of the tests shares, with a database that has the schema of this version. */
+/** Starts the PostgreSQL server shared by one test run, with a database that has this version's schema. */
 import { readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export async function startSharedServer(): Promise<PostgresServer> {
   return server
 }
 
-/** Removes the folders of killed runs; their servers have ended with them. */
+/** Removes killed runs' folders. Their servers have ended with them. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = /^tidegate-postgres-(\d+)-/.exec(name)?.[1]

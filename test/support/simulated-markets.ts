@@ -1,4 +1,4 @@
-/** The three simulated markets of `demo`, for other verbs, which have no default markets. */
+/** `demo`'s three simulated markets, for other verbs, which have no default markets. */
 import { DEMO_DEFAULTS } from '../../src/service/config/markets.ts'
 
 /** As flags by key. */

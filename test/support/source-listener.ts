@@ -1,4 +1,4 @@
-/** Listens to one market of a source like the sequencer: keeps the events and the resulting book. */
+/** Listens to one of a source's markets like the sequencer: keeps the events and the resulting book. */
 import { formatDecimal, type Scaled } from '../../src/platform/base/decimal.ts'
 import {
   BID,
@@ -32,12 +32,12 @@ export class SourceListener {
     this.sourceMarket = { market: this.market, venueSymbol, listener: (event) => this.#take(event) }
   }
 
-  /** Resolves as soon as the condition holds; it is checked after every event. */
+  /** Resolves as soon as the condition holds. It is checked after every event. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(what, isMet)
   }
 
-  /** Reasons of all `lost` events. */
+  /** All `lost` events' reasons. */
   reasons(): string[] {
     return this.events.flatMap((event) => (event.type === 'lost' ? [event.reason] : []))
   }
@@ -46,7 +46,7 @@ export class SourceListener {
     return this.events.filter((event) => event.type === type).length
   }
 
-  /** Levels of one side as `price:amount`, best first. */
+  /** One side's levels as `price:amount`, best first. */
   side(side: Side): string[] {
     const { priceDecimals, amountDecimals } = this.market
     const sign = side === BID ? -1 : 1

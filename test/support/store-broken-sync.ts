@@ -1,6 +1,6 @@
 /**
- * A process whose disk fails to sync from some moment on, with a store in the folder of its argument. It prints the
- * error and ends with code 70, as the thread of the store does; the output `answered` would mean a lost commit.
+ * A process whose disk fails to sync from some moment on, with a store in the folder named by its argument. It prints
+ * the error and ends with code 70, as the store's thread does. The output `answered` would mean a lost commit.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

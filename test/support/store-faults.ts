@@ -14,9 +14,9 @@ export interface FaultyStore {
   readonly db: Db
   /** Points passed since `restart`: statements, and two for each committed transaction. */
   readonly points: number
-  /** The point of the crash, by the first words of the statement; undefined before it. */
+  /** The crash's point, by the statement's first words. Undefined before it. */
   readonly diedAt: string | undefined
-  /** Plans one crash; a planned crash that was not reached is replaced. */
+  /** Plans one crash. It replaces a planned crash that was not reached. */
   crash(crash: Crash): void
   /** Starts a new process on the same store, without a planned crash. */
   restart(): void

@@ -1,6 +1,6 @@
 /**
- * A store clock that a test sets: `clock_timestamp()` and `statement_timestamp()` of the database return the value of a
- * row. It has to be installed before the schema, so that the defaults of the tables use it too.
+ * A store clock set by a test: the database's `clock_timestamp()` and `statement_timestamp()` return a row's value. It
+ * has to be installed before the schema, so that the tables' defaults use it too.
  */
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
@@ -9,7 +9,7 @@ import { withClient } from './postgres.ts'
 /** Functions are looked up here first, and among the built-in ones afterwards. */
 const SEARCH_PATH = 'public, pg_catalog'
 
-/** On PostgreSQL, before the first connection: connections of the store search schemas in this order. */
+/** On PostgreSQL, before the first connection: the store's connections search schemas in this order. */
 export async function prepareStoreClock(url: string): Promise<void> {
   await withClient(url, async (client) => {
     const { rows } = await client.query('select current_database() as name')

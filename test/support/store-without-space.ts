@@ -29,7 +29,7 @@ await sql`create table survivor (n int primary key, x text)`.execute(db.tables()
 const failures: { name: string; sqlState?: string; problem?: string }[] = []
 let acknowledged = 0
 
-/** Large rows fill the log before the table; small ones only need blocks of the table. */
+/** Large rows fill the log before the table. Small ones only need the table's blocks. */
 async function write(): Promise<boolean> {
   const hashes = outage === 'log' ? 30_000 : 200
   try {

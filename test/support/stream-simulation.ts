@@ -1,6 +1,6 @@
 /**
  * The whole path from source messages to socket bytes under a virtual clock: sequencers, bus, replicas, hub, and
- * clients whose sockets drain as the seed determines. Every message that a client reads is checked by its verifier.
+ * clients whose sockets drain as the seed determines. Every message read by a client is checked by its verifier.
  */
 import type { Log } from '../../src/platform/base/log.ts'
 import { createLog } from '../../src/platform/base/log.ts'
@@ -59,7 +59,7 @@ export interface SimulatedClient {
   readonly transport: FakeTransport
   readonly verifier: StreamVerifier
   readonly session: Session
-  /** The number of unsubscribe requests sent. */
+  /** How many unsubscribe requests were sent. */
   unsubscribesAsked: number
 }
 
@@ -72,7 +72,7 @@ export interface SimulationOptions {
   readonly executionsKept?: number
 }
 
-/** A transport that detects when a SNAPSHOT is written: of a live market, or in place of a withdrawn book. */
+/** A transport that detects the writing of a SNAPSHOT: for a live market, or in place of a withdrawn book. */
 export class WatchedTransport extends FakeTransport {
   readonly #histories: ReadonlyMap<string, MarketHistory>
 
@@ -139,7 +139,7 @@ export class StreamSimulation {
     this.clock.advance(5)
   }
 
-  /** Adds a market, also again: its clients may subscribe at once, its book follows with the first snapshot. */
+  /** Adds a market, even again: its clients may subscribe at once, and its book follows with the first snapshot. */
   addMarket(market: MarketDefinition): void {
     this.histories.get(market.symbol)?.restart(market)
     this.#createMarket(market)
@@ -150,7 +150,7 @@ export class StreamSimulation {
     this.hub.removeMarket(symbol, 'changed')
     this.sequencers.get(symbol)?.stop()
     const replica = this.replicas.get(symbol)
-    // Removing it again before its first commit does not undo the commits of its earlier life.
+    // Removing it again before its first commit does not undo its earlier commits.
     const milliseconds = replica?.instant.milliseconds ?? 0
     if (milliseconds > 0) this.#lastMilliseconds.set(symbol, milliseconds)
     replica?.stop()

@@ -1,7 +1,7 @@
 /**
- * Verifies a client of the base protocol at every message against the history of the simulation: the book equals the
- * view of that commit, times increase strictly, executions are complete and in order, the top equals the book when a
- * batch is complete, nothing arrives before its SNAPSHOT or after an unsubscribe.
+ * Verifies a base protocol client at every message against the simulation's history: the book equals the view at that
+ * commit, times increase strictly, executions are complete and in order, the top equals the book when a batch is
+ * complete, nothing arrives before its SNAPSHOT or after an unsubscribe.
  */
 import type { MarketHistory } from './market-history.ts'
 
@@ -14,7 +14,7 @@ interface MarketState {
   book: { bids: Map<string, string>; asks: Map<string, string> } | undefined
   lastTime: string
   subscribed: Set<string>
-  /** Index of the next execution in the history; undefined while not subscribed. */
+  /** The next execution's index in the history. Undefined while not subscribed. */
   nextExecution: number | undefined
 }
 
@@ -38,7 +38,7 @@ export class StreamVerifier {
     return state
   }
 
-  /** Levels of the rebuilt book in the notation of the history; undefined before the SNAPSHOT. */
+  /** The rebuilt book's levels in the history's notation. Undefined before the SNAPSHOT. */
   bookText(market: string): string | undefined {
     const { book } = this.state(market)
     if (book === undefined) return undefined
@@ -103,7 +103,7 @@ export class StreamVerifier {
 
   #onExecution(state: MarketState, history: MarketHistory, payload: { price?: string; amount?: string }): void {
     this.counts.executions += 1
-    // Amounts of the simulation are unique, so an execution is identified by its amount.
+    // The simulation's amounts are unique, so an amount identifies its execution.
     const index = history.executionIndex(payload.amount as string)
     if (state.nextExecution !== undefined && index !== state.nextExecution) {
       throw new Error(`execution ${index} came where ${state.nextExecution} was due`)

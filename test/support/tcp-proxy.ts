@@ -12,7 +12,7 @@ interface Pair {
   readonly far: Socket
 }
 
-/** What no longer passes: what clients send, what the server sends, or both. */
+/** The traffic that no longer passes: from clients, from the server, or both. */
 type Direction = 'requests' | 'answers' | 'both'
 
 export class TcpProxy {
@@ -43,14 +43,14 @@ export class TcpProxy {
     )
   }
 
-  /** The number of open connections. */
+  /** How many connections are open. */
   get connections(): number {
     return this.#pairs.size
   }
 
   /**
-   * Forwards nothing any more in these directions without closing connections, like a network that drops all packets; new
-   * connections are accepted. What is sent meanwhile arrives after `thaw`, as TCP repeats it.
+   * Forwards nothing in these directions, without closing connections, like a network that drops all packets. New
+   * connections are accepted. Data sent meanwhile arrives after `thaw`, as TCP repeats it.
    */
   freeze(direction: Direction = 'both'): void {
     this.#frozen = direction
@@ -65,7 +65,7 @@ export class TcpProxy {
     }
   }
 
-  /** Forwards everything after this time from now on, in both directions and in order; 0: at once. */
+  /** Forwards everything after this delay from now on, in both directions and in order. 0: at once. */
   delay(milliseconds: number): void {
     this.#delayMilliseconds = milliseconds
   }
@@ -92,7 +92,7 @@ export class TcpProxy {
     await once(this.#server, 'listening')
   }
 
-  /** Ends all connections without a close; new ones are accepted. */
+  /** Ends all connections without a close. New ones are accepted. */
   cut(): void {
     for (const { near, far } of this.#pairs) {
       near.destroy()
@@ -139,7 +139,7 @@ export class TcpProxy {
     this.#pause(pair)
   }
 
-  /** Forwards to a socket in order, also when the delay is shortened meanwhile. */
+  /** Forwards to a socket in order, even when the delay is shortened meanwhile. */
   #forwarder(socket: Socket): (chunk: Buffer) => void {
     const waiting: Buffer[] = []
     return (chunk) => {

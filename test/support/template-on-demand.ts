@@ -1,6 +1,6 @@
 /**
- * Replaces `./store-template.ts` of the embedded store in a run without a build before it: the template of new stores is
- * created for the first test that opens one.
+ * Replaces the embedded store's `./store-template.ts` in a run without a build before it: the template for new stores
+ * is created for the first test that opens one.
  */
 import { ensureStoreTemplate } from '../../scripts/ensure-template.mjs'
 import { copyTemplate as copy } from '../../src/platform/store/store-template.ts'

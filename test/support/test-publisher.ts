@@ -1,8 +1,8 @@
 /**
- * A publisher that Tidegate can pull from, as the engineer of an engine would write it: a WebSocket server with the
- * acknowledgements, resumption and heartbeats of docs/how-to/feeding-your-own-book.md, for several engines. It answers anything but
- * a request with an error. It can lose, damage and repeat messages, refuse clients and markets, fall silent, and be killed
- * and started again on the same port. It also serves a token endpoint.
+ * A publisher that Tidegate can pull from, as an engine's engineer would write it: a WebSocket server with the
+ * acknowledgements, resumption and heartbeats in docs/how-to/feeding-your-own-book.md, for several engines. It answers
+ * anything but a request with an error. It can lose, damage and repeat messages, refuse clients and markets, fall
+ * silent, and be killed and started again on the same port. It also serves a token endpoint.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -22,7 +22,7 @@ interface Request {
   readonly channels: readonly Entry[]
 }
 
-/** What a client sent, if it is a request of known form. */
+/** A client's message, if it is a request with a known form. */
 function requestOf(text: string): Request | undefined {
   let value: unknown
   try {
@@ -41,14 +41,14 @@ function requestOf(text: string): Request | undefined {
   return channels.every(isEntry) ? { type, channels } : undefined
 }
 
-/** One market of the publisher: a `PublishingEngine`, or a script. */
+/** One of the publisher's markets: a `PublishingEngine`, or a script. */
 export interface PublishedEngine {
   readonly symbol: string
   readonly epoch: string
   readonly seq: number
   /** The state after message `seq`, by default the last one. */
   snapshot(seq?: number): WireMessage
-  /** The messages after `EPOCH.SEQ`; undefined where not all of them are kept. */
+  /** The messages after `EPOCH.SEQ`. Undefined where not all of them are kept. */
   after(position: string): readonly WireMessage[] | undefined
 }
 
@@ -58,28 +58,28 @@ export type Said = string
 export interface TestPublisherOptions {
   /** The token that clients must present; absent = none is needed. */
   readonly token?: string
-  /** The client that may request a token; each grant gives a new one, and only the last is accepted. */
+  /** The client that may request a token. Each grant gives a new one, and only the last is accepted. */
   readonly client?: { readonly id: string; readonly secret: string }
   /** Sent by itself; absent = only by `heartbeat`. */
   readonly heartbeatMilliseconds?: number
-  /** Absent: one of its own. */
+  /** Absent: a free one. */
   readonly port?: number
 }
 
 export class TestPublisher {
   readonly #options: TestPublisherOptions
   readonly #engines: ReadonlyMap<string, PublishedEngine>
-  /** Everything that clients requested, in the order of arrival. */
+  /** Everything requested by clients, in arrival order. */
   readonly said: Said[] = []
-  /** The value of `Authorization` of each handshake. */
+  /** Each handshake's `Authorization`. */
   readonly authorizations: (string | undefined)[] = []
   /** Markets whose subscription is refused, with the message. */
   readonly refused = new Map<string, string>()
-  /** Answer to a subscription that could be resumed with a SNAPSHOT. */
+  /** Answers a resumable subscription with a SNAPSHOT. */
   forgets = false
   /** Requests are read, and never answered. */
   isMute = false
-  /** Answer the next subscriptions with a SNAPSHOT of this many messages ago, and the messages after it. */
+  /** Answers the next subscriptions with a SNAPSHOT from this many messages ago, and the messages after it. */
   snapshotsBehind = 0
   readonly #subscribers = new Map<WebSocket, Set<string>>()
   readonly #wires = new Set<Socket>()
@@ -114,7 +114,7 @@ export class TestPublisher {
     return this.#subscribers.size
   }
 
-  /** Resolves as soon as the condition holds; it is checked after every request, connection and disconnection. */
+  /** Resolves as soon as the condition holds. It is checked after every request, connection and disconnection. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(what, isMet)
   }
@@ -165,17 +165,17 @@ export class TestPublisher {
     if (server !== undefined) await new Promise((resolve) => server.close(resolve))
   }
 
-  /** Cuts every connection without a close frame; the process lives. */
+  /** Cuts every connection without a close frame, while the process lives. */
   disconnectAll(): void {
     for (const socket of this.#subscribers.keys()) socket.terminate()
   }
 
-  /** Sends a message of a market to its subscribers. */
+  /** Sends a market's message to its subscribers. */
   publish(message: WireMessage): void {
     this.publishText(message.payload.market, JSON.stringify(message))
   }
 
-  /** Sends a text as it is to the subscribers of a market. */
+  /** Sends a text unchanged to a market's subscribers. */
   publishText(market: string, text: string): void {
     for (const [socket, markets] of this.#subscribers) if (markets.has(market)) socket.send(text)
   }
@@ -186,7 +186,7 @@ export class TestPublisher {
     for (const socket of this.#subscribers.keys()) socket.send(text)
   }
 
-  /** Pings every client; resolves with the answers. */
+  /** Pings every client. Resolves with the answers. */
   async ping(): Promise<readonly string[]> {
     const sockets = [...this.#subscribers.keys()]
     const pongs = sockets.map(async (socket) => {
@@ -197,7 +197,7 @@ export class TestPublisher {
     return Promise.all(pongs)
   }
 
-  /** Ends the subscriptions of a market, as another Tidegate does when it removes or changes one. */
+  /** Ends a market's subscriptions, as another Tidegate does when it removes or changes one. */
   endSubscriptions(market: string, message: string): void {
     const channels = [{ type: 'publication', params: { market }, success: true, message }]
     for (const [socket, markets] of this.#subscribers) {
@@ -217,7 +217,7 @@ export class TestPublisher {
       this.#subscribers.delete(socket)
       this.#waiters.notify()
     })
-    // Followed by 'close': a frame that breaks the rules of WebSocket ends the connection.
+    // Followed by 'close': a frame that breaks WebSocket's rules ends the connection.
     socket.on('error', () => undefined)
     socket.on('message', (data, isBinary) => {
       const request = isBinary ? undefined : requestOf(String(data))

@@ -5,9 +5,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that replace a module, measure the whole process, collect its garbage often, or mostly start other programs. All
- * others share a few processes, so that their imports are loaded a few times instead of three hundred times; they must
- * restore the global state of the process (test/structure checks that).
+ * Files that replace a module, measure the whole process, collect its garbage often, or mostly start other programs.
+ * All others share a few processes, so their imports are loaded a few times instead of three hundred times. They must
+ * restore the process's global state (test/structure checks that).
  */
 export const ISOLATED_FILES = [
   'test/streaming/links/nats-connection.test.ts',
@@ -23,7 +23,7 @@ export const ISOLATED_FILES = [
   'test/platform/store/embedded.test.ts',
 ]
 
-/** They take a quarter of a minute and more on two cores, mostly waiting: started last, one of them would run alone. */
+/** They take at least a quarter of a minute on two cores, mostly waiting. Started last, one of them would run alone. */
 const FIRST = [
   'test/examples/examples.test.ts',
   'test/platform/store/embedded.test.ts',
@@ -38,7 +38,7 @@ const FIRST = [
   'test/streaming/links/link-nats.test.ts',
 ]
 
-/** One project after the other, because a process is used again only for a file of the same project. */
+/** One project after the other, because a process is reused only for files in the same project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {

@@ -1,6 +1,6 @@
 /**
- * Scripts of the tests that run as processes of their own. Where the program was built for this run, they are bundled
- * first: a process then takes a fifth of the processor time to start, and its threads are those of the built program.
+ * Test scripts that run as their own processes. Where the program was built for this run, they are bundled first: a
+ * process then takes a fifth of the processor time to start, and its threads are the built program's.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
@@ -11,16 +11,16 @@ import { ensureStoreTemplate } from '../../scripts/ensure-template.mjs'
 import { wasBuiltForThisRun } from './command-line.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Below node_modules, so that packages are found that are not in the bundle. */
+/** Below node_modules, so that packages outside the bundle are found. */
 const FOLDER = join(ROOT, 'node_modules/.cache/test-scripts')
-/** Where a chunk of the program would be, so that threads and the template of the store are found. */
+/** Where one of the program's chunks would be, so that threads and the store template are found. */
 const PLACE = pathToFileURL(join(ROOT, 'dist/program/script.js')).href
-/** So that what is bundled and was written for CommonJS finds it. */
+/** Provides `require` to bundled CommonJS code. */
 const BANNER = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)"
 
 const bundled = new Map<string, string>()
 
-/** Arguments of Node that run this TypeScript file, given by its absolute path. */
+/** Node arguments that run this TypeScript file, given by its absolute path. */
 export function scriptArguments(file: string): readonly string[] {
   if (!wasBuiltForThisRun) {
     ensureStoreTemplate()
@@ -50,7 +50,7 @@ function bundle(file: string): string {
   const path = join(FOLDER, `${basename(file, '.ts')}-${hash}.mjs`)
   if (existsSync(path)) return path
   mkdirSync(FOLDER, { recursive: true })
-  // Another process of the tests may write the same file.
+  // Another test process may write the same file.
   writeFileSync(`${path}.${process.pid}`, text)
   renameSync(`${path}.${process.pid}`, path)
   return path

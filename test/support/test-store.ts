@@ -1,6 +1,6 @@
 /**
- * The store of a suite: that of the test project, so that the same file tests each engine. On PostgreSQL every suite
- * has a database of its own, on the server that the run shares.
+ * A suite's store: the test project's, so that the same file tests each engine. On PostgreSQL every suite has its own
+ * database, on the server shared by the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ declare module 'vitest' {
 
 const CONNECTIONS_MAX = 5
 
-/** Opens a new store, empty or with the schema of this version. */
+/** Opens a new store, empty or with this version's schema. */
 export async function openTestStore({
   log,
   isMigrated = true,
@@ -41,7 +41,7 @@ export async function openTestStore({
   return db
 }
 
-/** Opens a new store with the schema of this version twice, as two processes would; the embedded one only once. */
+/** Opens a new store with this version's schema twice, as two processes would. The embedded one only once. */
 export async function openTwoTestStores({ log }: { readonly log: Log }): Promise<readonly [Db, Db]> {
   const clock = createSlowClock()
   if (inject('engine') === 'embedded') {
@@ -52,7 +52,7 @@ export async function openTwoTestStores({ log }: { readonly log: Log }): Promise
   return [openServer(address, log, clock), openServer(address, log, clock)]
 }
 
-/** Removes everything from a new embedded store, which has the schema of this version from the start. */
+/** Removes everything from a new embedded store, which has this version's schema from the start. */
 export async function dropSchema(db: Db): Promise<void> {
   await sql`drop schema public cascade; create schema public`.execute(db.tables())
 }
@@ -72,7 +72,7 @@ export async function openTemporaryStore(log: Log, clock: Clock): Promise<Db> {
 
 const databases = new Map<string, Promise<string>>()
 
-/** Settings of a service with this data folder that select the engine, with a current schema. */
+/** Settings for a service with this data folder that select the engine, with a current schema. */
 export async function storeFlags(folder: string): Promise<Readonly<Record<string, string>>> {
   if (inject('engine') === 'embedded') return {}
   const address = databases.get(folder) ?? migratedDatabase()

@@ -1,4 +1,4 @@
-/** The items of a page that the store has returned as text. */
+/** The items in a page that the store has returned as text. */
 import type { TextPage } from '../../src/platform/store/page-text.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents

@@ -1,13 +1,13 @@
 /**
- * A small client of the extended protocol that reacts as documented, or in one wrong way. Its delays are milliseconds
- * instead of seconds, and it closes silent connections only if a limit is given. After a restart it has no token and no
+ * A small extended protocol client that reacts as documented, or in one wrong way. Its delays are milliseconds instead
+ * of seconds, and it closes silent connections only if a limit is given. After a restart it has no token and no
  * cursors.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 
-/** Its misbehaviour; undefined: none. */
+/** Its misbehaviour. Undefined: none. */
 export type Misbehaviour =
   | 'stays away'
   | 'comes back always'

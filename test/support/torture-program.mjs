@@ -1,4 +1,4 @@
-/** A client program for the tests of `torture`: it subscribes one market, and ends when its connection does. */
+/** A client program for `torture`'s tests: it subscribes to one market, and ends when its connection does. */
 import { readFileSync } from 'node:fs'
 import { WebSocket } from 'ws'
 

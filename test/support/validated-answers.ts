@@ -1,20 +1,20 @@
 /**
- * Setup of every test file: whatever a test reads of an answer of the service with `fetch` is compared with the committed
- * API documents, and a test that received an undocumented answer fails. Programs in processes of their own are not observed.
+ * Setup for every test file: whatever a test reads from a service's answer with `fetch` is compared with the committed
+ * API documents, and a test that received an undocumented answer fails. Programs in other processes are not observed.
  */
 import { afterEach, expect } from 'vitest'
 
 interface Observed {
-  /** Of the answers since the last test ended. */
+  /** From the answers since the last test ended. */
   faults: string[]
-  /** Whether the current test has handlers or records of its own that the service never has. */
+  /** Whether the current test has its own handlers or records that the service never has. */
   isInvented: boolean
 }
 
-/** Of the process, which test files may share, with copies of this module. */
+/** Per process, which test files may share, with copies of this module. */
 const SHARED = globalThis as { validatedAnswers?: Observed }
 
-/** Whatever the current test receives is accepted: it has called a handler, or stored a record, of the test's own making. */
+/** Accepts whatever the current test receives: it has called a handler, or stored a record, that the test made up. */
 export function acceptInventedAnswers(): void {
   if (SHARED.validatedAnswers !== undefined) SHARED.validatedAnswers.isInvented = true
 }
@@ -25,7 +25,7 @@ function wrap(observed: Observed): void {
     const response = await send(input, init)
     const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
     const isJson = /json/.test(response.headers.get('content-type') ?? '')
-    // Services that tests imitate have no such field.
+    // Services imitated by tests have no such field.
     if (isJson && method !== 'HEAD' && response.headers.has('x-request-id')) observe(response, method, observed.faults)
     return response
   }
@@ -36,7 +36,7 @@ function observe(response: Response, method: string, faults: string[]): void {
   const text = async () => {
     const body = await readText()
     const { pathname } = new URL(response.url)
-    // Loaded with the first answer: most test files send no request.
+    // Loaded with the first answer, because most test files send no request.
     const { answerFaults } = await import('./documented-answers.ts')
     if (body !== '') faults.push(...answerFaults(method, pathname, response.status, JSON.parse(body)))
     return body

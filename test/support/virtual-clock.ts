@@ -1,6 +1,6 @@
 /**
- * A clock that a test controls: time advances only with `advance`, timers run in the order of their due time, and an
- * event-loop tick ends when the test calls `settle` or before time advances.
+ * A clock controlled by a test: time advances only with `advance`, timers run in due order, and an event-loop tick ends
+ * when the test calls `settle` or before time advances.
  */
 import type { Clock, Instant, Timer } from '../../src/platform/base/clock.ts'
 
@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
     this.#monotonic = target
   }
 
-  /** Advances time at once, as for a process that was suspended: due timers run late, once each. */
+  /** Advances time at once, as for a suspended process: due timers run late, once each. */
   standStill(milliseconds: number): void {
     this.#monotonic += milliseconds
     const late = [...this.#timers].filter(({ dueMilliseconds }) => dueMilliseconds <= this.#monotonic)

@@ -1,4 +1,4 @@
-/** Short notations for messages of the stream, well-formed unless a test changes them. */
+/** Short notations for the stream's messages, well-formed unless a test changes them. */
 
 type Level = readonly [price: string, amount: string]
 
@@ -6,7 +6,7 @@ function levels(side: readonly Level[]): { price: string; amount: string }[] {
   return side.map(([price, amount]) => ({ price, amount }))
 }
 
-/** A time of the book: milliseconds since the start of a day. */
+/** A book time: milliseconds since the start of a day. */
 export function bookTime(milliseconds: number): string {
   return new Date(Date.UTC(2026, 0, 1) + milliseconds).toISOString()
 }
@@ -32,7 +32,7 @@ export function top(market: string, milliseconds: number, bid: Level | undefined
   return { channel: 'market_data.top_of_book', payload }
 }
 
-/** @param members those that `tidegate.v1` adds */
+/** @param members those added by `tidegate.v1` */
 export function execution(market: string, milliseconds: number, price: string, amount: string, members = {}): object {
   const payload = { market, price, amount, executed_at: bookTime(milliseconds), ...members }
   return { channel: 'execution_data', payload }
@@ -42,7 +42,7 @@ export function heartbeat(milliseconds: number): object {
   return { channel: 'heartbeat', payload: { timestamp: nanosecondTime(milliseconds) } }
 }
 
-/** The acknowledgement of all channels of a market, and heartbeat. */
+/** The acknowledgement for all of a market's channels, and heartbeat. */
 export function acknowledged(market: string): object {
   const perMarket = ['market_data', 'market_data.top_of_book', 'execution_data']
   const channels = perMarket.map((type) => ({ type, params: { market }, success: true }))

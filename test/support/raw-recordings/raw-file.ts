@@ -1,7 +1,7 @@
 /**
- * The file of a raw recording: lines of JSON, compressed with gzip, so that `zcat` shows it and a crash leaves what was
- * complete a second before. The first line is the header. It contains no addresses and no secrets: an HTTP request is recorded
- * by its path and query, and connectors send no credentials.
+ * A raw recording's file: JSON lines, compressed with gzip, so that `zcat` shows it and a crash leaves everything
+ * complete a second before. The first line is the header. It contains no addresses and no secrets: an HTTP request is
+ * recorded by its path and query, and connectors send no credentials.
  */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -18,12 +18,12 @@ const FLUSH_MILLISECONDS = 1_000
 const WAITING_BYTES_MAX = 67_108_864
 
 export interface RawHeader {
-  /** Names of the recorded venues. */
+  /** The recorded venues' names. */
   readonly venues: readonly string[]
 }
 
 /**
- * One event of a venue. `connection` counts from 1; HTTP answers have `path` instead, and either a `text` or a `problem`.
+ * One venue event. `connection` counts from 1. HTTP answers have `path` instead, and either a `text` or a `problem`.
  * `at` is the receive time in milliseconds since the epoch.
  */
 export interface RawEvent {
@@ -32,12 +32,12 @@ export interface RawEvent {
   readonly kind: 'open' | 'sent' | 'frame' | 'down' | 'http'
   readonly connection?: number
   readonly path?: string
-  /** The frame, the request or the body, verbatim; the reason of a `down`. */
+  /** The frame, the request or the body, verbatim. For a `down`, the reason. */
   readonly text?: string
   readonly problem?: string
 }
 
-/** Connectors send them after a time of silence, which is another one in a playback: they are not recorded. */
+/** Connectors send them after a silence, whose length differs in a playback, so they are not recorded. */
 export function isKeepAlive(request: string): boolean {
   return /\bping\b/i.test(request)
 }
@@ -54,7 +54,7 @@ export async function openRawWriter(
   { venues }: RawHeader,
   onFailure: (error: Error) => void,
 ): Promise<RawWriter> {
-  // Readable by its owner alone, although it contains no secrets.
+  // Readable only by its owner, although it contains no secrets.
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
   await once(file, 'open')
   const gzip = createGzip()
@@ -80,7 +80,7 @@ export async function openRawWriter(
 }
 
 /**
- * The header of a raw recording.
+ * A raw recording's header.
  * @throws {Error}
  */
 export async function readRawHeader(path: string): Promise<RawHeader> {
@@ -89,7 +89,7 @@ export async function readRawHeader(path: string): Promise<RawHeader> {
 }
 
 /**
- * The events of a raw recording in order, read as they are consumed. An incomplete end is ignored.
+ * A raw recording's events in order, read as they are consumed. An incomplete end is ignored.
  * @throws {Error} for a line that cannot be read
  */
 export async function* readRawEvents(path: string): AsyncGenerator<RawEvent> {
@@ -105,14 +105,14 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   const unzip = createGunzip()
   const file = createReadStream(path)
   file.on('error', (error) => unzip.destroy(error))
-  // It is thrown below.
+  // The error is thrown below.
   unzip.on('error', () => undefined)
   try {
     for await (const line of createInterface({ input: file.pipe(unzip), crlfDelay: Number.POSITIVE_INFINITY }))
       yield line
     if (unzip.errored !== null) throw unzip.errored
   } catch (error) {
-    // A crash left a part of the last member.
+    // A crash left part of the last member.
     if (hasCode(error, 'Z_BUF_ERROR')) return
     throw error
   } finally {

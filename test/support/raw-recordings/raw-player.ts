@@ -1,8 +1,8 @@
 /**
- * A venue on 127.0.0.1 that plays a raw recording to the connector that is connected to it: the same frames and answers, in
- * the same order, at the recorded times divided by the speed. What was received after a request is sent only after the
- * connector has sent that request, and an answer only to the request for its path; otherwise the playback waits for a
- * limited time and then continues. It holds one event at a time, and requests that have not been answered.
+ * A venue on 127.0.0.1 that plays a raw recording to the connected connector: the same frames and answers, in the same
+ * order, at the recorded times divided by the speed. Frames received after a request are sent only after the connector
+ * has sent that request, and an answer only to the request for its path. Otherwise the playback waits for a limited
+ * time and then continues. It holds one event at a time, and requests without an answer.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -12,26 +12,26 @@ import type { Clock } from '../../../src/platform/base/clock.ts'
 import { wait } from '../../../src/platform/base/time-limit.ts'
 import { isKeepAlive, type RawEvent } from './raw-file.ts'
 
-/** How long the playback waits for a request of the connector, whose own time limit for an answer is 10 s. */
+/** How long the playback waits for a connector's request, whose own time limit for an answer is 10 s. */
 const REQUEST_MILLISECONDS_MAX = 15_000
-/** Requests that wait for their answers; more are answered with 503. */
+/** Requests that wait for their answers. More are answered with 503. */
 const PENDING_MAX = 1_000
 const FRAME_BYTES_MAX = 1_048_576
 
 export interface RawVenuesOptions {
   readonly venues: readonly string[]
   readonly events: AsyncIterable<RawEvent>
-  /** Factor of the recorded speed. */
+  /** The factor on the recorded speed. */
   readonly speed: number
   readonly clock: Clock
-  /** Called where the connector did not do what it did in the recording. */
+  /** Called where the connector's behaviour differs from the recording. */
   readonly onDifference: (event: RawEvent) => void
 }
 
 export interface RawVenues {
-  /** By venue: the addresses for the settings `url` and `rest_url` of a feed. */
+  /** By venue: the addresses for a feed's settings `url` and `rest_url`. */
   readonly addresses: ReadonlyMap<string, { readonly url: string; readonly restUrl: string }>
-  /** Plays the recording; resolves at its end, or after `close`. Rejects when the recording cannot be read. */
+  /** Plays the recording. Resolves at its end, or after `close`. Rejects when the recording cannot be read. */
   play(): Promise<void>
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ async function play(
   venues: ReadonlyMap<string, RawVenue>,
   isClosed: () => boolean,
 ): Promise<void> {
-  /** The monotonic time at which the recording began, moved by each wait for the connector. */
+  /** The monotonic start time of the recording, moved by each wait for the connector. */
   let originMilliseconds: number | undefined
   let first: number | undefined
   for await (const event of events) {
@@ -81,10 +81,10 @@ class RawVenue {
   readonly #http: Server
   readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: FRAME_BYTES_MAX })
   readonly #wires = new Set<Socket>()
-  /** The latest connection, and the requests that it sent. */
+  /** The latest connection, and the requests it sent. */
   #socket: WebSocket | undefined
   #received = 0
-  /** Requests of the recorded connection so far. */
+  /** The recorded connection's requests so far. */
   #expected = 0
   /** Requests without an answer, by path and query. */
   readonly #pending = new Map<string, ServerResponse[]>()

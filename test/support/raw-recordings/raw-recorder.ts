@@ -1,6 +1,6 @@
 /**
- * Stands between connectors and their venues, on a port of 127.0.0.1 for each venue, and records what passes: every WebSocket
- * frame and every answer to an HTTP request, verbatim, the requests, and when connections begin and end.
+ * Stands between connectors and their venues, on a port of 127.0.0.1 for each venue, and records the traffic: every
+ * WebSocket frame and every answer to an HTTP request, verbatim, the requests, and when connections begin and end.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -11,7 +11,7 @@ import { isKeepAlive, openRawWriter, type RawEvent } from './raw-file.ts'
 import { addressesOf } from './raw-player.ts'
 
 export interface RawRecorder {
-  /** By venue: the addresses for the settings `url` and `rest_url` of a feed. */
+  /** By venue: the addresses for a feed's settings `url` and `rest_url`. */
   readonly addresses: ReadonlyMap<string, VenueAddresses>
   readonly eventCount: number
   stop(): Promise<void>
@@ -82,7 +82,7 @@ class VenueProxy {
     await new Promise((resolve) => this.#http.close(resolve))
   }
 
-  /** The connector's connection opens when that to the venue has, and ends with it. */
+  /** The connector's connection opens when the venue's has, and ends with it. */
   #connect(request: IncomingMessage, wire: Socket, head: Buffer): void {
     this.#connections += 1
     const connection = this.#connections

@@ -1,5 +1,5 @@
 /**
- * Records what venues send, verbatim, and plays it to their connectors again (docs/how-to/adding-a-venue.md):
+ * Records venues' messages, verbatim, and plays them to their connectors again (docs/how-to/adding-a-venue.md):
  *
  *     node --import tsx test/support/raw-recordings/run.ts record FILE VENUE...
  *     node --import tsx test/support/raw-recordings/run.ts play FILE [SPEED]

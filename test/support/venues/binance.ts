@@ -1,8 +1,8 @@
 /**
- * A test venue with the part of the Binance spot API that the connector uses: combined streams of changes and aggregate
- * trades with requests on the connection
+ * A test venue with the part of the Binance spot API that the connector uses: combined streams with changes and
+ * aggregate trades, with requests on the connection
  * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams), and over HTTP `depth`, `exchangeInfo`
- * and `aggTrades`. A book begins with the recorded snapshot; changes are sent as recorded, in later rounds with
+ * and `aggTrades`. A book begins with the recorded snapshot. Changes are sent as recorded, in later rounds with
  * continuing numbers.
  */
 import { readCapture, receivedFrames } from '../captures.ts'
@@ -17,9 +17,9 @@ export interface BinanceRecording {
   readonly symbol: string
   readonly lastUpdateId: number
   readonly snapshot: PlainLevels
-  /** `depthUpdate` and `aggTrade` messages after the snapshot, in the format of the combined stream. */
+  /** `depthUpdate` and `aggTrade` messages after the snapshot, in the combined stream's format. */
   readonly frames: readonly ScriptFrame[]
-  /** The venue's own messages about the best level per side after an update of the book, ordered by their numbers. */
+  /** The venue's own messages about the best level per side after a book update, ordered by their numbers. */
   readonly best: readonly { readonly u: number; readonly bid: LevelText; readonly ask: LevelText }[]
   /** The entry in `exchangeInfo`. */
   readonly listing: { readonly symbol: string; readonly [member: string]: unknown }
@@ -130,7 +130,7 @@ class BinanceDialect implements Dialect {
       else {
         server.tracks.get(symbol)?.join(client, stream)
         const script = this.scripts.find((one) => one.symbol === symbol)
-        // A diff whose range includes every snapshot taken now: the pairs here are never quiet for long.
+        // A diff whose range includes every snapshot taken now, because the pairs here are never quiet for long.
         if (stream === DEPTH && script !== undefined) client.send(script.positionText())
       }
     }
@@ -171,7 +171,7 @@ class BinanceScript implements Script {
   readonly #maker: TradeMaker
   readonly #hasMadeTrades: boolean
   readonly #recordedTrades: PlayedTrade[] = []
-  /** The aggregate's number by the number of a recorded trade; a generated trade is its own aggregate. */
+  /** The aggregate's number by a recorded trade's number. A generated trade is its own aggregate. */
   readonly #aggregateIds = new Map<number, number>()
   readonly #idsARound: number
   readonly #tradesARound: number

@@ -1,7 +1,7 @@
 /**
  * A test venue that speaks enough of Bitstamp's WebSocket API v2 (https://www.bitstamp.net/websocket/v2/):
- * `diff_order_book`, `live_trades`, heartbeats, and over HTTP pairs, whole books and the trades of the last minute, hour
- * or day (https://www.bitstamp.net/api/). Frames are sent as they were recorded; in later rounds times and identifiers
+ * `diff_order_book`, `live_trades`, heartbeats, and over HTTP pairs, whole books and the last minute's, hour's or day's
+ * trades (https://www.bitstamp.net/api/). Frames are sent as recorded, and in later rounds times and identifiers
  * continue. An error names no channel, as in the documentation.
  */
 import { readCapture, receivedFrames } from '../captures.ts'
@@ -11,7 +11,7 @@ import type { PlaybackOptions } from './playback.ts'
 import { type Outgoing, type PlayedTrade, type Script, type ScriptFrame, torn } from './script.ts'
 import { type Dialect, type HttpAnswer, VenueServer } from './server.ts'
 
-/** One pair's recording: messages of the book and trades after the snapshot. */
+/** One pair's recording: book and trade messages after the snapshot. */
 export interface BitstampRecording {
   readonly pair: string
   readonly snapshot: PlainLevels
@@ -157,7 +157,7 @@ class BitstampScript implements Script {
     this.#begin = snapshot
     this.#book.apply(snapshot)
     this.#microseconds = microseconds
-    // Whole seconds, so that the times of trades stay whole seconds, and time for the message that leads back.
+    // Whole seconds, so that the trades' times stay whole seconds, and time for the message that leads back.
     this.#durationMicroseconds = (Math.ceil((frames.at(-1)?.milliseconds ?? 0) / 1000) + 2) * 1_000_000
     const ids = frames.flatMap(({ text }) => (isTrade(text) ? [(JSON.parse(text) as TradeMessage).data.id] : []))
     this.#idsARound = ids.length === 0 ? 0 : Math.max(...ids) - Math.min(...ids) + 3
@@ -180,7 +180,7 @@ class BitstampScript implements Script {
     const { bids, asks, microtimestamp } = (JSON.parse(shifted) as BookMessage).data
     this.#book.apply({ bids, asks })
     this.#microseconds = Number(microtimestamp)
-    // Its loss is not noticed; its delay behind the next one is.
+    // Its loss is not noticed, but its delay behind the next one is.
     return { channel: BOOK, text: shifted, isMissed: true }
   }
 
@@ -212,7 +212,7 @@ class BitstampScript implements Script {
     return { timestamp: microtimestamp.slice(0, 10), microtimestamp, ...this.#book.levels() }
   }
 
-  /** The trades of the last seconds, newest first. */
+  /** The last seconds' trades, newest first. */
   transactions(seconds: number): object[] {
     const from = this.#microseconds / 1000 - seconds * 1000
     const page = this.trades.filter(({ executedAtMilliseconds }) => executedAtMilliseconds >= from).reverse()

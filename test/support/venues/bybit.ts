@@ -1,8 +1,8 @@
 /**
  * A test venue that speaks enough of Bybit's public WebSocket API v5 for spot pairs
  * (https://bybit-exchange.github.io/docs/v5/ws/connect): `orderbook.50` with consecutive update ids, `publicTrade`,
- * pings, and over HTTP the list of instruments and the 60 latest trades. Frames are sent as they were recorded; in later
- * rounds the update ids, identifiers and times continue. A service that restarts sends a snapshot with the update id 1.
+ * pings, and over HTTP the instrument list and the 60 latest trades. Frames are sent as recorded, and in later rounds
+ * the update ids, identifiers and times continue. A restarting service sends a snapshot with the update id 1.
  */
 import { receivedFrames } from '../captures.ts'
 import type { VenueClient } from './client.ts'
@@ -202,7 +202,7 @@ class BybitScript implements Script {
     return wrong === text ? [torn(text)] : [wrong, torn(text)]
   }
 
-  /** The snapshot that follows a restart of the service. */
+  /** The snapshot after a service restart. */
   restart(): string {
     this.#updateId = 1
     return this.#bookText('snapshot', this.#book.levels(50))
@@ -245,7 +245,7 @@ function tradesOf(text: string): readonly BybitTrade[] {
   return topic.startsWith(TRADES) ? data : []
 }
 
-/** The digits that change: the whole number is not a safe integer. */
+/** The changing digits, because the whole number is not a safe integer. */
 function numberOf(id: string): number {
   return Number(id.slice(ID_PREFIX.length))
 }

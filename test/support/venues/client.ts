@@ -1,8 +1,8 @@
-/** One connection of a test venue, from the venue's side, and the faults that can be injected. */
+/** One of a test venue's connections, from the venue's side, and the faults that can be injected. */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
-/** Placeholder for the number of a frame near its beginning, where a venue numbers all frames of a connection. */
+/** Placeholder for a frame's number near its beginning, where a venue numbers all frames on a connection. */
 export const NUMBER_MARK = '"sequence_num":-1'
 /** The number of characters searched for the placeholder, so that large snapshots are not searched as a whole. */
 const MARKED_CHARACTERS = 200
@@ -11,7 +11,7 @@ export class VenueClient {
   readonly #socket: WebSocket
   readonly #wire: Socket
   readonly #subscriptions = new Set<string>()
-  /** Subscribed channels of symbols that are silenced. */
+  /** Silenced subscribed channels, by symbol. */
   readonly #silenced = new Set<string>()
   #marks = 0
   #frames = 0
@@ -21,7 +21,7 @@ export class VenueClient {
   constructor(socket: WebSocket, wire: Socket) {
     this.#socket = socket
     this.#wire = wire
-    // Data for a closed socket is lost, as on any network; its end is handled by its 'close' event.
+    // Data for a closed socket is lost, as on any network. Its end is handled by its 'close' event.
     socket.on('error', () => undefined)
     socket.on('ping', (data) => {
       if (!this.#isMute) socket.pong(data)
@@ -37,12 +37,12 @@ export class VenueClient {
     return this.#isMute
   }
 
-  /** Every frame takes a number, also one that is lost. */
+  /** Every frame takes a number, even a lost one. */
   takeNumber(): number {
     return this.#frames++
   }
 
-  /** `number`: of a frame that was numbered before; absent = the next, where the frame has one. */
+  /** `number`: for a frame numbered before; absent = the next, where the frame has one. */
   send(text: string, number?: number): void {
     const frame = this.#numbered(text, number)
     if (!this.#isMute) this.#socket.send(frame, () => undefined)
@@ -71,7 +71,7 @@ export class VenueClient {
     })
   }
 
-  /** Sends the first message of a channel, which a test can cut off in its middle. */
+  /** Sends a channel's first message, which a test can cut off in its middle. */
   sendBeginning(text: string): void {
     if (this.#isCutAtBeginning) this.#cutInside(this.#numbered(text))
     else this.send(text)
@@ -82,12 +82,12 @@ export class VenueClient {
     this.#silenced.delete(`${channel} ${symbol}`)
   }
 
-  /** Silences a channel of a symbol until it is subscribed again; all other channels continue. */
+  /** Silences a symbol's channel until it is subscribed again. All other channels continue. */
   silenceChannel(channel: string, symbol: string): void {
     this.#silenced.add(`${channel} ${symbol}`)
   }
 
-  /** Whether it receives the messages of a channel of a symbol. */
+  /** Whether it receives the messages on a symbol's channel. */
   hears(channel: string, symbol: string): boolean {
     return this.isSubscribed(channel, symbol) && !this.#silenced.has(`${channel} ${symbol}`)
   }
@@ -138,7 +138,7 @@ export class VenueClient {
     return text.replace(NUMBER_MARK, `"sequence_num":${number ?? this.takeNumber()}`)
   }
 
-  /** Sends the head of a frame and half of its payload, and then resets the connection. */
+  /** Sends a frame's head and half its payload, and then resets the connection. */
   #cutInside(text: string): void {
     const payload = Buffer.from(text)
     const head = Buffer.alloc(10)

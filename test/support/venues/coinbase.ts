@@ -1,11 +1,11 @@
 /**
  * A test venue that speaks Coinbase Advanced Trade's WebSocket feed, written from the venue's pages
  * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22) and
- * from what is known of its frames: `level2`, `market_trades`, `heartbeats`, one sequence of numbers over all frames of
- * a connection, and by HTTP the list of products and the trades between two seconds
- * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). What was
- * recorded from the older Exchange feed of the same matching engine is converted to this form; in later rounds the
- * numbers of the trades continue.
+ * from its known frames: `level2`, `market_trades`, `heartbeats`, one number sequence over all frames on a connection,
+ * and by HTTP the product list and the trades between two seconds
+ * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). Recordings
+ * from the same matching engine's older Exchange feed are converted to this form. In later rounds the trade numbers
+ * continue.
  */
 import { readCapture } from '../captures.ts'
 import { NUMBER_MARK, type VenueClient } from './client.ts'
@@ -72,7 +72,7 @@ interface CoinbaseRequest {
   readonly channel: string
 }
 
-/** A recorded message of the Exchange feed. */
+/** A message recorded from the Exchange feed. */
 interface ExchangeMessage {
   readonly type: string
   readonly product_id: string
@@ -97,13 +97,13 @@ const TRADES_REPEATED = 50
 const TRADES_PATH = /^\/api\/v3\/brokerage\/market\/products\/([^/]+)\/ticker$/
 const EPOCH = '1970-01-01T00:00:00Z'
 
-/** A frame of this channel, with the placeholder of its number. */
+/** A frame on this channel, with the placeholder for its number. */
 export function coinbaseFrame(channel: string, time: string, events: readonly object[]): string {
   const head = `{"channel":"${channel}","client_id":"","timestamp":"${nineDigits(time)}",${NUMBER_MARK}`
   return `${head},"events":${JSON.stringify(events)}}`
 }
 
-/** A frame of `level2`, whose messages have another channel name. */
+/** A `level2` frame, whose messages have another channel name. */
 export function coinbaseBook(
   product_id: string,
   type: 'snapshot' | 'update',
@@ -119,7 +119,7 @@ export function coinbaseBook(
 
 let parsed: readonly CoinbaseRecording[] | undefined
 
-/** All ten recorded products, in the order of their snapshots; parsed once per process. */
+/** All ten recorded products, in the order of their snapshots. Parsed once per process. */
 export function coinbaseRecordings(): readonly CoinbaseRecording[] {
   parsed ??= parseRecordings()
   return parsed
@@ -147,7 +147,7 @@ function parseRecordings(): CoinbaseRecording[] {
   })
 }
 
-/** Every product that was listed when the frames were recorded. */
+/** Every product listed when the frames were recorded. */
 export function recordedProducts(): CoinbaseProduct[] {
   const listed = JSON.parse(readCapture(PRODUCTS)[0]?.text ?? '[]') as Record<string, string>[]
   return listed.map(({ id = '', quote_increment = '', ...product }) => ({
@@ -158,7 +158,7 @@ export function recordedProducts(): CoinbaseProduct[] {
   }))
 }
 
-/** A recorded message in today's format; nothing for messages about neither book nor trades. */
+/** A recorded message in today's format. Nothing for messages about neither book nor trades. */
 function frameOf(message: ExchangeMessage): string | undefined {
   const { type, product_id, bids = [], asks = [], changes = [], time } = message
   if (type === 'snapshot') return coinbaseBook(product_id, 'snapshot', { bids, asks })
@@ -199,8 +199,8 @@ function nineDigits(time: string): string {
 const HOUR_MILLISECONDS = 3_600_000
 
 /**
- * The recording of another exchange in this one's format: every level is absolute in both. Its trades are an hour
- * later, so that they differ from those of the other exchange where both feed one market.
+ * Another exchange's recording in this one's format: every level is absolute in both. Its trades are an hour later, so
+ * that they differ from the other exchange's where both feed one market.
  */
 export function coinbaseRecordingOf({ instId, tickSz, lotSz, frames }: OkxRecording): CoinbaseRecording {
   const product = { product_id: instId, price_increment: tickSz, base_increment: lotSz }

@@ -1,5 +1,5 @@
 /**
- * The faults that a test venue can inject into its outgoing frames: the frames of one symbol are dropped, duplicated,
+ * The faults that a test venue can inject into its outgoing frames: one symbol's frames are dropped, duplicated,
  * damaged or swapped, one at a time. A fault that no connector could detect is postponed until a frame whose loss is
  * detectable.
  */
@@ -13,7 +13,7 @@ export interface ArmedFault {
   readonly symbol?: string
   /** Any channel when absent. */
   readonly channel?: string
-  /** Selects one of the corruptions that the venue offers; 0 when absent. */
+  /** Selects one of the corruptions offered by the venue; 0 when absent. */
   readonly variant?: number
 }
 
@@ -21,7 +21,7 @@ export class FaultGate {
   /** The injected faults, in order. */
   readonly done: (ArmedFault & { readonly symbol: string; readonly channel: string; readonly text: string })[] = []
   readonly #armed: ArmedFault[] = []
-  /** Delayed frames that follow the next one of their channel. */
+  /** Delayed frames that follow the next one on their channel. */
   #heldBack: { readonly symbol: string; readonly outgoing: SentFrame }[] = []
 
   /** Applies the fault to the next matching frame. */
@@ -59,7 +59,7 @@ export class FaultGate {
     }
   }
 
-  /** Returns the delayed frames of a symbol, or of one of its channels, and delays none from now on. */
+  /** Returns a symbol's delayed frames, or those on one of its channels, and delays none from now on. */
   release(symbol: string, channel?: string): SentFrame[] {
     const released = this.#heldBack.filter(
       (held) => held.symbol === symbol && (channel === undefined || held.outgoing.channel === channel),

@@ -1,4 +1,4 @@
-/** One market of a source, compared with the venue's history after every event. */
+/** One of a source's markets, compared with the venue's history after every event. */
 import { formatDecimal } from '../../../src/platform/base/decimal.ts'
 import { BID, type LevelChange, type MarketEvent } from '../../../src/streaming/market/event.ts'
 import type { SourceMarket } from '../../../src/streaming/sources/source.ts'
@@ -14,13 +14,13 @@ export class FedMarket {
   readonly verifier: SymbolVerifier
   isLive = false
   readonly reasons: string[] = []
-  /** The reports of missing executions. */
+  /** The reports about missing executions. */
   readonly missed: string[] = []
   readonly #depth: number
   readonly #book = new PlainBook()
   readonly #waiters = new Waiters()
 
-  /** `depth`: levels per side of the market and of the comparison. */
+  /** `depth`: levels per side in the market and in the comparison. */
   constructor(symbol: string, history: VenueHistory, depth: number) {
     this.#depth = depth
     this.verifier = new SymbolVerifier(symbol, history)
@@ -42,7 +42,7 @@ export class FedMarket {
     }
   }
 
-  /** Resolves as soon as the condition holds; it is checked after every event. */
+  /** Resolves as soon as the condition holds. It is checked after every event. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(`${this.verifier.symbol}: ${what}`, isMet)
   }

@@ -3,16 +3,16 @@ import { Random } from '../random.ts'
 import type { PlainLevels } from './plain-book.ts'
 import type { PlayedTrade, ScriptFrame } from './script.ts'
 
-/** At seeded times on the best prices of the current book. */
+/** At seeded times at the current book's best prices. */
 export interface MadeTradesOptions {
   readonly seed: number
-  /** Mean time between two messages of trades, in recorded milliseconds. */
+  /** Mean time between two trade messages, in recorded milliseconds. */
   readonly everyMilliseconds: number
 }
 
 const MARK = '#trades '
 
-/** The recording with placeholders for messages of one to three trades between its frames. */
+/** The recording with placeholders for messages with one to three trades between its frames. */
 export function withTradePlaces(
   frames: readonly ScriptFrame[],
   { seed, everyMilliseconds }: MadeTradesOptions,
@@ -29,12 +29,12 @@ export function withTradePlaces(
   return result
 }
 
-/** The number of trades to generate at this placeholder; undefined when the frame is a recorded one. */
+/** The number of trades to generate at this placeholder. Undefined when the frame is a recorded one. */
 export function tradesWanted({ text }: ScriptFrame): number | undefined {
   return text.startsWith(MARK) ? Number(text.slice(MARK.length)) : undefined
 }
 
-/** Generates trades on the best prices, with consecutive numbers. */
+/** Generates trades at the best prices, with consecutive numbers. */
 export class TradeMaker {
   readonly trades: PlayedTrade[] = []
   readonly #random: Random

@@ -1,12 +1,11 @@
 /**
  * A test venue that speaks enough of Kraken's WebSocket API v2 (https://docs.kraken.com/api/docs/guides/spot-ws-intro),
- * and over HTTP gives the trades from a time on (https://docs.kraken.com/api/docs/rest-api/get-recent-trades).
- * It serves the recorded depth whatever it is asked, and says so.
+ * and over HTTP gives the trades since a time (https://docs.kraken.com/api/docs/rest-api/get-recent-trades). It serves
+ * the recorded depth whatever is requested, and reports it.
  *
- * What is sent verbatim: book messages, heartbeats, and the acknowledgements in the middle of a recording. What the
- * server says by itself: the status on connecting, `instrument`, the acknowledgement of every request it gets, and
- * trades, of which the recordings have none; the recorded status and the recorded first acknowledgement are left out,
- * so that no request is acknowledged twice.
+ * It sends book messages, heartbeats, and the acknowledgements inside a recording verbatim. It makes up the status on
+ * connecting, `instrument`, each request's acknowledgement, and trades, which the recordings lack. It omits the
+ * recorded status and first acknowledgement, so that no request is acknowledged twice.
  */
 import { type LevelText, RecordedKrakenBook, type RecordedMessage } from '../recorded-kraken-book.ts'
 import type { KrakenRecording } from '../recordings.ts'
@@ -43,9 +42,9 @@ export interface KrakenServer {
   readonly venue: VenueServer
   readonly url: string
   readonly finished: Promise<void>
-  /** The checksums sent so far, by symbol, in the order of sending. */
+  /** The checksums sent so far, by symbol, in order. */
   readonly checksums: ReadonlyMap<string, readonly number[]>
-  /** All requests of clients, in the order of arrival. */
+  /** All client requests, in arrival order. */
   readonly requests: readonly KrakenRequest[]
   until(what: string, isMet: () => boolean): Promise<void>
   connections(): number
@@ -170,7 +169,7 @@ class KrakenScript implements Script {
   #begin: RecordedMessage = {}
 
   constructor(recording: KrakenRecording, trades: MadeTradesOptions | undefined) {
-    // From the first book message on: earlier messages belong to the start of the recorded connection.
+    // From the first book message on: earlier messages belong to the recorded connection's start.
     const first = recording.frames.findIndex(({ text }) => text.includes('"channel":"book","type":"snapshot"'))
     const frames = recording.frames.slice(first)
     this.frames = trades === undefined ? frames : withTradePlaces(frames, trades)
@@ -200,7 +199,7 @@ class KrakenScript implements Script {
     const checksum = this.#book.apply(message)
     if (checksum !== undefined) this.checksums.push(checksum)
     if (message.channel !== 'book') return { channel: 'book', text: frame.text, isMissed: false, isAside: true }
-    // The checksum covers the best ten levels: a lost change of other levels may be undetectable.
+    // The checksum covers the best ten levels: a lost change to other levels may be undetectable.
     return {
       channel: 'book',
       text: frame.text,

@@ -2,9 +2,9 @@
  * A test venue that speaks enough of OKX's public WebSocket API v5
  * (https://www.okx.com/docs-v5/en/#overview-websocket): `books` with checksums over the top 25, `trades`,
  * `instruments`, text pings, and over HTTP trades by their numbers, books and instruments
- * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data). Frames are sent as they were recorded; in later
- * rounds the numbers of the trades continue. The recording is older than the venue's sequence ids: on request the
- * server adds them, so that every lost message shows, also one that changes nothing in the top 25.
+ * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data). Frames are sent as recorded, and in later rounds
+ * the trade numbers continue. The recording is older than the venue's sequence ids. On request the server adds them, so
+ * that every lost message shows, even one that changes nothing in the top 25.
  */
 import { crc32 } from 'node:zlib'
 import { receivedFrames } from '../captures.ts'
@@ -26,13 +26,13 @@ export interface OkxRecording {
 
 export interface OkxServerOptions extends PlaybackOptions {
   readonly recordings: readonly OkxRecording[]
-  /** Add `seqId` and `prevSeqId`, as the venue does today. */
+  /** Adds `seqId` and `prevSeqId`, as the venue does today. */
   readonly hasSequenceIds?: boolean
-  /** State of an instrument; `live` when absent. */
+  /** An instrument's state; `live` when absent. */
   readonly states?: Readonly<Record<string, string>>
   /** The channel does not begin with a snapshot, as the venue has announced. */
   readonly isWithoutSnapshots?: boolean
-  /** The channel of instruments does not begin with the list. */
+  /** The instrument channel does not begin with the list. */
   readonly isWithoutInstruments?: boolean
 }
 
@@ -102,7 +102,7 @@ export function startOkxServer(options: OkxServerOptions): Promise<VenueServer> 
   return VenueServer.start(new OkxDialect(options), options)
 }
 
-/** The smallest step common to all the values: one unit of the longest fraction. */
+/** The smallest step common to all the values: one unit in the longest fraction. */
 function unit(text: string, pattern: RegExp): string {
   let digits = 0
   for (const [, price, size] of text.matchAll(pattern)) {
@@ -267,7 +267,7 @@ class OkxScript implements Script {
     return this.#withSequence(text, action === 'snapshot')
   }
 
-  /** A snapshot for one client does not advance the sequence of the other clients. */
+  /** A snapshot for one client does not advance the other clients' sequence. */
   #withSequence(text: string, isSnapshot: boolean): string {
     if (!this.#hasSequenceIds) return text
     const previous = isSnapshot ? -1 : this.#sequenceId
@@ -286,7 +286,7 @@ class OkxScript implements Script {
   }
 }
 
-/** The levels of a book message, without its other members. */
+/** A book message's levels, without its other members. */
 export function booksOf({ data }: OkxMessage): PlainLevels {
   const [book] = data as readonly { bids: readonly OkxLevel[]; asks: readonly OkxLevel[] }[]
   const side = (levels: readonly OkxLevel[] = []) => levels.map(([price, size]): LevelText => [price, size])

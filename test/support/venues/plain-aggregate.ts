@@ -1,13 +1,14 @@
 /**
- * The rule for a book of several sources, implemented in the simplest way on texts: sources in the order in which their
- * books changed, newest first; a level is shown if it crosses no shown level of a newer source; equal prices add up.
+ * The rule for a book from several sources, implemented in the simplest way on texts: sources in the order in which
+ * their books changed, newest first. A level is shown if it crosses no shown level from a newer source, and equal
+ * prices add up.
  */
 import type { LevelText, PlainLevels } from './plain-book.ts'
 
 /** Decimals that can represent every amount. */
 const DECIMALS = 18
 
-/** The combined book of the sources, newest source first, cut to a depth. */
+/** The sources' combined book, newest source first, cut to a depth. */
 export function plainAggregate(newestFirst: readonly PlainLevels[], depth: number): PlainLevels {
   const bids = new Map<number, LevelText>()
   const asks = new Map<number, LevelText>()

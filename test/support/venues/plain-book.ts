@@ -1,6 +1,6 @@
 /**
- * The simplest book, for test venues: the venue's texts, ordered by their values as doubles, which is exact while
- * prices have at most 15 significant digits, as all recorded ones here have.
+ * The simplest book, for test venues: the venue's texts, ordered by their values as doubles. This is exact while prices
+ * have at most 15 significant digits, as all recorded ones here have.
  */
 
 /** Price and amount as text. */
@@ -20,7 +20,7 @@ export class PlainBook {
     this.#asks.clear()
   }
 
-  /** Applies absolute amounts in their order; an amount of zero removes the level, whether it exists or not. */
+  /** Applies absolute amounts in order. A zero amount removes the level, whether it exists or not. */
   apply({ bids, asks }: PlainLevels): void {
     for (const level of bids) this.#bids.set(level)
     for (const level of asks) this.#asks.set(level)

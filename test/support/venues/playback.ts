@@ -1,7 +1,7 @@
 /**
  * The playback of one symbol's script to all subscribers: at the recorded speed, faster, or as fast as the sockets
- * accept. It begins with the first subscription of the book, pauses while there is no subscriber, continues for all
- * subscribers, and may repeat: one message of changes leads back to the initial book, so that no client has to be
+ * accept. It begins with the book's first subscription, pauses while there is no subscriber, continues for all
+ * subscribers, and may repeat: one change message leads back to the initial book, so that no client has to be
  * disconnected for it.
  */
 import type { VenueClient } from './client.ts'
@@ -13,20 +13,19 @@ export interface PlaybackOptions {
   readonly speed: number
   /** The interval of heartbeats on an otherwise silent connection; every second when absent. */
   readonly heartbeatMilliseconds?: number
-  /** Repeat at the end; otherwise the venue keeps the final book. */
+  /** Repeats at the end. Otherwise the venue keeps the final book. */
   readonly isRepeated?: boolean
   /**
-   * Changes a recorded frame before it is sent (`index` counts the frames of the symbol); the venue's own book stays
+   * Changes a recorded frame before it is sent (`index` counts the symbol's frames). The venue's own book stays
    * correct.
    */
   readonly corrupt?: (text: string, symbol: string, index: number) => string
   /**
-   * Called before a frame is sent (`index` as above); the playback of the symbol pauses until the returned promise
-   * resolves.
+   * Called before a frame is sent (`index` as above). The symbol's playback pauses until the returned promise resolves.
    */
   readonly hold?: (symbol: string, index: number) => Promise<void> | undefined
   /**
-   * Called for every frame after the venue's own state has changed and before it is sent; index -1 leads back to the
+   * Called for every frame after the venue's own state has changed and before it is sent. Index -1 leads back to the
    * beginning.
    */
   readonly onPlayed?: (script: Script, outgoing: Outgoing | undefined, index: number) => void
@@ -34,9 +33,9 @@ export interface PlaybackOptions {
 
 /** At full speed: frames between two waits for the socket. */
 const FRAMES_PER_WAIT = 64
-/** A frame that is later than this follows a suspension of the process: the timing starts again from it. */
+/** A frame later than this follows a suspension of the process: the timing starts again from it. */
 const LATE_MILLISECONDS_MAX = 250
-/** Recorded time between two rounds; some recordings have a single frame. */
+/** Recorded time between two rounds, because some recordings have a single frame. */
 const ROUND_PAUSE_MILLISECONDS = 500
 
 export class Playback {
@@ -50,7 +49,7 @@ export class Playback {
   #position = 0
   #played = 0
   #round = 0
-  /** Recorded time at the last send, and the process's time then; both are reset after a pause. */
+  /** Recorded time at the last send, and the process's time then. Both are reset after a pause. */
   #anchor: { readonly recorded: number; readonly real: number } | undefined
   #isRunning = false
   #isPaused = false
@@ -66,12 +65,12 @@ export class Playback {
     })
   }
 
-  /** The number of frames played so far, in all rounds. */
+  /** How many frames were played so far, in all rounds. */
   get played(): number {
     return this.#played
   }
 
-  /** Subscribes a client to one channel, and sends the beginning of the channel. */
+  /** Subscribes a client to one channel, and sends the channel's beginning. */
   join(client: VenueClient, channel: string): void {
     const isBook = channel === this.script.bookChannel
     const beginning = isBook && this.#played === 0 ? undefined : this.script.beginning(channel)
@@ -80,7 +79,7 @@ export class Playback {
     if (isBook) this.#start()
   }
 
-  /** Pauses until `resume`. Subscribers have been sent everything that was played. */
+  /** Pauses until `resume`. Subscribers have been sent everything played. */
   pause(): void {
     this.#isPaused = true
     for (const outgoing of this.#gate.release(this.script.symbol)) this.#send(outgoing)
@@ -141,7 +140,7 @@ export class Playback {
     this.#isRunning = false
   }
 
-  /** The next frame; at the end of a repeated recording the first frame of a new round. */
+  /** The next frame. At the end of a repeated recording, a new round's first frame. */
   #nextFrame(): ScriptFrame | undefined {
     const { frames, repeatFrom } = this.script
     if (this.#position === frames.length && this.#options.isRepeated === true) {
@@ -174,7 +173,7 @@ export class Playback {
     for (const one of this.#gate.pass(this.script, { ...outgoing, text, numbers })) this.#send(one)
   }
 
-  /** A delayed frame is sent to the clients it was meant for, if they are still subscribed. */
+  /** A delayed frame is sent to its intended clients, if they are still subscribed. */
   #send({ channel, text, numbers }: SentFrame): void {
     for (const [client, number] of numbers) {
       if (client.isSubscribed(channel, this.script.symbol)) client.send(text, number)
@@ -189,7 +188,7 @@ export class Playback {
     if (anchor !== undefined) this.#anchor = { ...anchor, real: anchor.real + performance.now() - begin }
   }
 
-  /** Waits until a frame of that recorded time is due at the requested speed. */
+  /** Waits until a frame with that recorded time is due at the requested speed. */
   async #due(recorded: number): Promise<void> {
     this.#anchor ??= { recorded, real: performance.now() }
     const due = this.#anchor.real + (recorded - this.#anchor.recorded) / this.#options.speed

@@ -1,4 +1,4 @@
-/** Markets of a test venue as read by its connector, on a clock that the test advances. */
+/** A test venue's markets as read by its connector, on a clock advanced by the test. */
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Source } from '../../../src/streaming/sources/source.ts'
@@ -11,11 +11,11 @@ import type { VenueServer } from './server.ts'
 export interface Reading {
   readonly source: Source
   readonly clock: VirtualClock
-  /** The number of frames read so far. */
+  /** How many frames were read so far. */
   readonly messages: () => Promise<number>
 }
 
-/** Starts the connector; its delays before reconnecting are the shortest possible. */
+/** Starts the connector. Its delays before reconnecting are the shortest possible. */
 export function readVenue(
   name: VenueName,
   { url, restUrl }: VenueServer,

@@ -1,27 +1,27 @@
 /**
- * What a test venue plays for one symbol. A script keeps the venue's own state: its book and all its trades, including
- * those of lost frames. It uses no code of the connectors.
+ * A test venue's script for one symbol. It keeps the venue's own state: its book and all its trades, including those in
+ * lost frames. It uses no code from the connectors.
  */
 import type { VenueClient } from './client.ts'
 import type { PlainLevels } from './plain-book.ts'
 
-/** One frame of a recording, with its time in milliseconds after the first. */
+/** One recorded frame, with its time in milliseconds after the first. */
 export interface ScriptFrame {
   readonly milliseconds: number
   readonly text: string
 }
 
-/** An outgoing frame for all subscribers of this channel of the symbol. */
+/** An outgoing frame for all subscribers to this symbol's channel. */
 export interface Outgoing {
   readonly channel: string
   readonly text: string
   /** Whether a connector must detect when this frame is lost, or swapped with the next. */
   readonly isMissed: boolean
-  /** A frame without data of the channel, like a heartbeat: faults skip it. */
+  /** A frame without data for the channel, like a heartbeat: faults skip it. */
   readonly isAside?: boolean
 }
 
-/** A frame with its recipients, and its number on the connection of each: sent, lost, or delayed. */
+/** A frame with its recipients, and its number on each one's connection: sent, lost, or delayed. */
 export interface SentFrame extends Outgoing {
   readonly numbers: ReadonlyMap<VenueClient, number>
 }
@@ -38,19 +38,18 @@ export interface PlayedTrade {
 export interface Script {
   readonly symbol: string
   readonly frames: readonly ScriptFrame[]
-  /** Where later rounds begin: after the snapshot of the book, if there is one. */
+  /** Where later rounds begin: after the book's snapshot, if there is one. */
   readonly repeatFrom: number
-  /** The channel whose subscribers keep the playback going. */
+  /** The channel whose subscribers keep the playback running. */
   readonly bookChannel: string
   readonly trades: readonly PlayedTrade[]
   /**
-   * Applies a frame to the venue's own state; returns the frame to send, with the numbers of this round (the first is
-   * 0).
+   * Applies a frame to the venue's own state. Returns the frame to send, with this round's numbers (the first is 0).
    */
   play(frame: ScriptFrame, round: number): Outgoing | undefined
-  /** The message that leads from the final book of the recording to the one that later rounds begin with. */
+  /** The message that leads from the recording's final book to the one that later rounds begin with. */
   rewind(round: number): Outgoing
-  /** The first message of a channel for late subscribers; undefined if it has none. */
+  /** A channel's first message for late subscribers. Undefined if it has none. */
   beginning(channel: string): string | undefined
   /** The current book, best level first. */
   levels(depth?: number): PlainLevels

@@ -1,7 +1,7 @@
 /**
- * The venue-independent part of a test venue: it serves WebSocket and HTTP on one free port of 127.0.0.1, plays scripts
- * to subscribers (`playback`), and can fail in every way that a network or a venue fails. The protocol of the venue is
- * its dialect.
+ * The venue-independent part of a test venue. It serves WebSocket and HTTP on one free port of 127.0.0.1, plays scripts
+ * to subscribers (`playback`), and can fail in every way that a network or a venue fails. The venue's protocol is its
+ * dialect.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -17,11 +17,11 @@ export interface HttpAnswer {
   readonly status: number
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Half of the response is sent, and the rest never. */
+  /** Half the response is sent, and the rest never. */
   readonly isStuck?: boolean
 }
 
-/** The protocol of one venue. */
+/** One venue's protocol. */
 export interface Dialect {
   readonly scripts: readonly Script[]
   /** The path that clients connect to: `/stream`. Empty for any path. */
@@ -42,9 +42,9 @@ const HEARTBEAT_MILLISECONDS = 1000
 export class VenueServer {
   readonly tracks: ReadonlyMap<string, Playback>
   readonly faults = new FaultGate()
-  /** Resolves when every frame of every recording has been sent. */
+  /** Resolves when every recording's frames have all been sent. */
   readonly finished: Promise<void>
-  /** Everything received, in the order of arrival: texts of frames, and the paths of HTTP requests. */
+  /** Everything received, in arrival order: frame texts, and the paths of HTTP requests. */
   readonly said: string[] = []
   /** Symbols whose subscription is refused. */
   readonly refused = new Set<string>()
@@ -93,17 +93,17 @@ export class VenueServer {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Resolves as soon as the condition holds; it is checked after every request, connection and disconnection. */
+  /** Resolves as soon as the condition holds. It is checked after every request, connection and disconnection. */
   until(what: string, isMet: () => boolean): Promise<void> {
     return this.#waiters.until(what, isMet)
   }
 
-  /** The regular response to a GET request of this path. */
+  /** The regular response to a GET request for this path. */
   answerTo(path: string): string {
     return this.#dialect.get?.(new URL(path, this.restUrl), this).body ?? ''
   }
 
-  /** The number of connected clients. */
+  /** How many clients are connected. */
   connections(): number {
     return this.#clients.size
   }
@@ -113,7 +113,7 @@ export class VenueServer {
     for (const client of this.#clients) client.send(text)
   }
 
-  /** Loses a frame to every client; only the gap in its numbers shows the loss. */
+  /** Loses a frame to every client. Only the gap in its numbers shows the loss. */
   skipNumbers(): void {
     for (const client of this.#clients) client.takeNumber()
   }
@@ -146,7 +146,7 @@ export class VenueServer {
     for (const client of this.#clients) client.silence()
   }
 
-  /** Silences the book of one symbol for all clients until it is subscribed again; the connections stay alive. */
+  /** Silences one symbol's book for all clients until it is subscribed again. The connections stay alive. */
   silenceBook(symbol: string): void {
     const channel = this.tracks.get(symbol)?.script.bookChannel ?? ''
     for (const client of this.#clients) client.silenceChannel(channel, symbol)
@@ -157,7 +157,7 @@ export class VenueServer {
     for (const client of this.#clients) client.abandon()
   }
 
-  /** Cuts the next connection off in the middle of its first snapshot. */
+  /** Cuts off the next connection in the middle of its first snapshot. */
   cutNextBeginning(): void {
     this.#isCutAtBeginning = true
   }

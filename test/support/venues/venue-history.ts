@@ -1,6 +1,6 @@
 /**
- * The history of test venues, message by message, and the comparison of a source's output with it: every book is one of
- * the venue's, none earlier than the one before; every execution is the next of its trades, unless missing ones were
+ * The test venues' history, message by message, and the comparison of a source's output with it: every book is one of
+ * the venue's, none earlier than the one before. Every execution is the next of its trades, unless missing ones were
  * reported. Values are compared as texts without trailing zeros.
  */
 import type { LevelText, PlainLevels } from './plain-book.ts'
@@ -8,19 +8,18 @@ import type { PlayedTrade, Script } from './script.ts'
 import type { VenueServer } from './server.ts'
 
 /**
- * How many states back a book may be relative to the one before: two swapped messages lead through an earlier state,
- * which neither checksum nor number can distinguish from the right order when the second repeats the first one's
- * levels.
+ * How many states a book may step back from the one before. Two swapped messages lead through an earlier state. Neither
+ * checksum nor number can distinguish this from the right order when the second repeats the first one's levels.
  */
 const STEPS_BACK_MAX = 2
-/** The number of states kept per symbol; an older book is an error. */
+/** How many states are kept per symbol. An older book is an error. */
 const STATES_MAX = 4_000
 
 export class VenueHistory {
   readonly #depth: number
   readonly #symbols = new Map<string, { states: string[]; firstPlace: number; script?: Script }>()
 
-  /** `depth`: levels per side that are compared. */
+  /** `depth`: levels per side in the comparison. */
   constructor(depth: number) {
     this.#depth = depth
   }
@@ -46,7 +45,7 @@ export class VenueHistory {
     return this.script(symbol).trades
   }
 
-  /** The first index at or after `from` where the venue had this book; undefined if it never had. */
+  /** The first index at or after `from` where the venue had this book. Undefined if it never had. */
   place(symbol: string, state: string, from: number): number | undefined {
     const { states, firstPlace } = this.#of(symbol)
     const place = states.indexOf(state, Math.max(0, from - firstPlace))
@@ -84,17 +83,17 @@ export class VenueHistory {
   }
 }
 
-/** Compares the books and executions of one symbol, as they come out of one source or client, with the history. */
+/** Compares one symbol's books and executions, as they come from one source or client, with the history. */
 export class SymbolVerifier {
   readonly problems: string[] = []
   readonly symbol: string
-  /** Books that were found in the venue's history. */
+  /** How many books were found in the venue's history. */
   matched = 0
   executions = 0
   readonly #history: VenueHistory
   #place = 0
   #state = ''
-  /** Candidates for the index of the next trade; undefined when it may be any after the last. */
+  /** Candidates for the next trade's index. Undefined when it may be any after the last. */
   #nextTrades: readonly number[] | undefined
   #lastTrade = -1
 
@@ -113,7 +112,7 @@ export class SymbolVerifier {
     return this.#state
   }
 
-  /** The index after the last trade; undefined if it is not known. */
+  /** The index after the last trade. Undefined if it is not known. */
   get tradesUpTo(): number | undefined {
     return this.#nextTrades?.length === 1 ? this.#nextTrades[0] : undefined
   }
@@ -136,7 +135,7 @@ export class SymbolVerifier {
     this.#nextTrades = undefined
   }
 
-  /** Whether this is the next execution; if so, it is counted. */
+  /** Whether this is the next execution. If so, it is counted. */
   takes(price: string, amount: string, executedAtMilliseconds: number): boolean {
     const trades = this.#history.trades(this.symbol)
     const isThis = (place: number) => {
@@ -169,7 +168,7 @@ export class SymbolVerifier {
   }
 }
 
-/** Removes trailing zeros of a fraction. */
+/** Removes a fraction's trailing zeros. */
 export function trimmed(text: string): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }

@@ -1,4 +1,4 @@
-/** Compares the books and executions of a client of the documented stream with the venues' history. */
+/** Compares a client's books and executions on the documented stream with the venues' history. */
 import { type SampleBook, type SampleClient, sortedLevels } from '../sample-client.ts'
 import type { BookMessage, DataMessage, Reply, SampleExecution } from '../sample-messages.ts'
 import { Waiters } from '../waiters.ts'
@@ -34,12 +34,12 @@ export class WireVerifier {
     this.#waiters.notify()
   }
 
-  /** Resolves as soon as the condition holds; it is checked after every message. */
+  /** Resolves as soon as the condition holds. It is checked after every message. */
   until(what: string, isMet: () => boolean, limitMilliseconds?: number): Promise<void> {
     return this.#waiters.until(what, isMet, limitMilliseconds)
   }
 
-  /** Reports an event other than a message that is awaited. */
+  /** Reports an awaited event other than a message. */
   notify(): void {
     this.#waiters.notify()
   }
