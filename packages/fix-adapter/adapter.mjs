@@ -143,7 +143,7 @@ export class FixAdapter {
       onRequestsSkipped: () => this.#subscribe(),
       onEnd: (/** @type {string} */ reason) => {
         this.#log('warn', 'the FIX session ends', { reason })
-        // Earlier writes are sent first. An engine that does not read is not waited for.
+        // Sends earlier writes first, but does not wait forever for an engine that does not read.
         socket.destroySoon()
         const limit = this.#clock.schedule(CONNECT_MILLISECONDS, () => socket.destroy())
         socket.once('close', () => limit.cancel())

@@ -36,7 +36,7 @@ export class TidegateError extends Error {
   }
 }
 
-/** The text of any thrown value. Node.js hides the reason of a failed request in `cause`. */
+/** The text of any thrown value. Node.js hides the reason for a failed request in `cause`. */
 export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
   const { code, message } = (cause ?? error) as { code?: unknown; message?: unknown }

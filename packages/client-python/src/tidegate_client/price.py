@@ -1,7 +1,7 @@
 """Verifies a conversion's price.
 
 It walks the evidence's levels again in exact integers, and compares them with the book at the evidence's cursor,
-which you held or which a recording has. It needs no connection.
+from your own copy or from a recording. It needs no connection.
 """
 
 import re

@@ -33,7 +33,7 @@ from .top_of_book import TopOfBook
 
 # The scope required by the stream.
 STREAM_SCOPE = "exchange:read_aggregated_marketdata_stream"
-# Wait before a subscription that was just begun again is begun once more.
+# Wait before restarting a subscription that has just been restarted.
 REPAIR_SECONDS = 1.0
 REPAIR_SECONDS_MAX = 30.0
 # After this time without a fault, the next one is repaired at once.

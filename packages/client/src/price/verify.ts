@@ -1,6 +1,6 @@
 /**
  * Verifies a conversion's price. It walks the evidence's levels again in exact integers, and compares them with the
- * book at the evidence's cursor, which you held or which a recording has. It needs no connection.
+ * book at the evidence's cursor, from your own copy or from a recording. It needs no connection.
  */
 import { TidegateError } from '../errors.ts'
 import type { Answer } from '../rest/operations.ts'

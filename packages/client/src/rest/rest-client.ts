@@ -53,7 +53,7 @@ class Retryable extends Error {
 
 const ATTEMPTS_MAX = 4
 const ANSWER_MILLISECONDS_MAX = 30_000
-/** A service that asks for a longer wait is reported instead. */
+/** If the service asks for a longer wait, the error is thrown instead. */
 const RETRY_AFTER_SECONDS_MAX = 60
 const TOO_MANY_REQUESTS = 429
 const UNAVAILABLE = [502, 503, 504]

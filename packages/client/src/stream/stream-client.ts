@@ -42,7 +42,7 @@ interface Row {
   readonly ignoreSignal: () => void
 }
 
-/** Wait before a subscription that was just begun again is begun once more. */
+/** Wait before restarting a subscription that has just been restarted. */
 const REPAIR_MILLISECONDS = 1_000
 const REPAIR_MILLISECONDS_MAX = 30_000
 /**
