@@ -243,8 +243,8 @@ class ChangeReader:
     """One loop over a book's changes.
 
     It keeps what the loop has not seen yet: for each changed level, its state when the loop last looked, not the
-    changes themselves. So a slow loop gets one exact change for everything it missed, and the memory never exceeds a
-    book's.
+    changes themselves. So a slow loop gets one exact change for everything it missed, and the reader never keeps
+    much more than a book.
     """
 
     def __init__(self, book: Book) -> None:

@@ -1,7 +1,7 @@
 /**
  * One loop over a book's changes. It keeps what the loop has not seen yet: for each changed level, its state when the
  * loop last looked, not the changes themselves. So a slow loop gets one exact change for everything it missed, and the
- * memory never exceeds a book's.
+ * reader never keeps much more than a book.
  */
 import type { BookChange, BookStatus } from './book-change.ts'
 import type { BookContent } from './book-content.ts'

@@ -92,8 +92,9 @@ export class StreamClient {
   }
 
   /**
-   * A market's live book. Resolves when the book is complete. Rejects when the service refuses the subscription, or
-   * when `signal` is aborted. While the service cannot be reached, or has no source for the market, the client waits.
+   * A market's live book. Resolves when the book is complete. Rejects when the service refuses the subscription, when
+   * the first connection fails, or when `signal` is aborted. While the service has no source for the market, or cannot
+   * be reached again after the first connection, the client waits.
    */
   async book(market: string, options: BookOptions = {}): Promise<Book> {
     checkWhole('depth', options.depth)
