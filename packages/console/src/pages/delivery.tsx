@@ -57,7 +57,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         )}
         {status === 'WAITING' && can('POST /deliveries/:id/claim') && (
           <p class="notice">
-            It waits for an executor. To pay it by hand, claim it first: then no executor also pays it.
+            It waits for an executor. To pay it by hand, claim it first, so that no executor pays it too.
           </p>
         )}
         <Card title="Paid to">
