@@ -42,7 +42,8 @@ export function AuditPage() {
           list={list}
           empty={
             <Empty icon="audit" title="No entry matches">
-              An actor is <code>operator:NAME</code>, <code>client:ID</code> or <code>worker</code>. A record is named by its id.
+              An actor is <code>operator:NAME</code>, <code>client:ID</code> or <code>worker</code>. A record is named
+              by its id.
             </Empty>
           }
         />

@@ -122,9 +122,7 @@ const SCOPES_DEFAULT = 'exchange:read_aggregated_marketdata_stream'
 export function askScopes(client: Schema<'Client'>, done: () => void): void {
   ask({
     title: `Scopes of ${client.name}`,
-    consequence: (
-      <p>Removed scopes stop working at once, even for existing tokens and open connections.</p>
-    ),
+    consequence: <p>Removed scopes stop working at once, even for existing tokens and open connections.</p>,
     confirm: 'Change',
     fields: [{ name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: client.scopes }],
     run: ({ scopes }) => call('PATCH', `/clients/${client.client_id}`, { scopes }),
@@ -161,7 +159,8 @@ export function askRevocation(client: Schema<'Client'>, done: () => void): void 
     title: `Revoke all tokens of ${client.name}?`,
     consequence: (
       <p>
-        All its tokens become invalid at once, and its connections are closed. Its secrets stay valid: it can get new tokens.
+        All its tokens become invalid at once, and its connections are closed. Its secrets stay valid: it can get new
+        tokens.
       </p>
     ),
     confirm: 'Revoke',

@@ -110,7 +110,8 @@ export function CloseButton({
       title: 'Close this connection?',
       consequence: (
         <p>
-          The connection from {connection.client_address} is closed. Its client may connect again at once. Disable the client to prevent that.
+          The connection from {connection.client_address} is closed. Its client may connect again at once. Disable the
+          client to prevent that.
         </p>
       ),
       confirm: 'Close',

@@ -134,7 +134,8 @@ function askClaim(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void):
     consequence: (
       <>
         <p>
-          It is yours for one hour: pay it by hand to this destination, then settle it with the payment reference, or fail it. No executor pays it meanwhile. After the hour others may claim it: look it up before you pay late.
+          It is yours for one hour: pay it by hand to this destination, then settle it with the payment reference, or
+          fail it. No executor pays it meanwhile. After the hour others may claim it: look it up before you pay late.
         </p>
         <PlaceFacts of={destination} isFirst={first_to_destination} />
       </>

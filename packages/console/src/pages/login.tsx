@@ -50,7 +50,8 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
       {options.problem !== undefined && <ProblemNote problem={options.problem} retry={options.reload} />}
       {offered?.needs_setup && (
         <p class="notice">
-          There is no administrator yet. The link for the first administrator is in the file <code>console-setup</code> in the data folder.
+          There is no administrator yet. The link for the first administrator is in the file <code>console-setup</code>{' '}
+          in the data folder.
         </p>
       )}
       {offered?.password === false && <p class="notice">{offered.password_reason}</p>}

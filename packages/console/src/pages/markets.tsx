@@ -23,7 +23,8 @@ export function MarketsPage() {
         {items === undefined && markets.problem === undefined && <Loading />}
         {items?.length === 0 && (
           <Empty icon="markets" title="No market is configured">
-            Name markets and their sources in the setting <code>markets</code>. A reload (SIGHUP) adds them without a restart.
+            Name markets and their sources in the setting <code>markets</code>. A reload (SIGHUP) adds them without a
+            restart.
           </Empty>
         )}
         {items !== undefined && items.length > 0 && (

@@ -232,7 +232,8 @@ function askClaim(done: () => void): void {
     title: 'Claim deliveries to pay them by hand',
     consequence: (
       <p>
-        The oldest due deliveries are yours for one hour: no executor pays them meanwhile. Pay each, then settle it with the payment reference, or fail it. After the hour others may claim them: look each up before you pay late.
+        The oldest due deliveries are yours for one hour: no executor pays them meanwhile. Pay each, then settle it with
+        the payment reference, or fail it. After the hour others may claim them: look each up before you pay late.
       </p>
     ),
     confirm: 'Claim',

@@ -172,7 +172,8 @@ function askNewToken({ name, role }: Schema<'Operator'>, reload: () => void): vo
     title: `New API token for ${name}`,
     consequence: isMachine(role) ? (
       <p>
-        For this machine, shown once. Whoever has it can report {role === 'executor' ? 'payments' : 'deposits'} without a second person: limit it to what the machine handles.
+        For this machine, shown once. Whoever has it can report {role === 'executor' ? 'payments' : 'deposits'} without
+        a second person: limit it to what the machine handles.
       </p>
     ) : (
       <p>For this person's programs. It has at most the person's rights, and is shown once.</p>

@@ -41,7 +41,8 @@ export function OperatorsPage() {
       title: 'New operator',
       consequence: (
         <p>
-          You get a link that works once, within 24 hours. With it, the person chooses a password and an authenticator. {offersIssuer && 'With a subject there is no link: the person logs in at the issuer. '}A machine gets API
+          You get a link that works once, within 24 hours. With it, the person chooses a password and an authenticator.{' '}
+          {offersIssuer && 'With a subject there is no link: the person logs in at the issuer. '}A machine gets API
           tokens, and no link.
         </p>
       ),

@@ -82,7 +82,9 @@ function AuthenticatorCard() {
     <Card title="Authenticator">
       {begun === undefined ? (
         <OwnForm confirm="Replace the authenticator" run={begin}>
-          <p class="quiet">For a new phone or app. The current one stays valid until you enter a code from the new one.</p>
+          <p class="quiet">
+            For a new phone or app. The current one stays valid until you enter a code from the new one.
+          </p>
         </OwnForm>
       ) : (
         <CodeForm token={begun.token} authenticator={begun.totp} done={done} />

@@ -92,7 +92,8 @@ export function RulesPage() {
           ]}
           empty={
             <Empty icon="review" title="No rule matches">
-              A rule states what happens to deposits. With <code>rules.approval: required</code> each new one waits here.
+              A rule states what happens to deposits. With <code>rules.approval: required</code> each new one waits
+              here.
             </Empty>
           }
         />

@@ -88,7 +88,8 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
       consequence: (
         <>
           <p>
-            It applies at once: deposits of {rule.source_asset} that match it become {rule.destination_asset} and are sent without another question. Compare the whole destination with what the customer has confirmed:
+            It applies at once: deposits of {rule.source_asset} that match it become {rule.destination_asset} and are
+            sent without another question. Compare the whole destination with what the customer has confirmed:
           </p>
           <PlaceFacts of={rule.destination} />
         </>

@@ -180,7 +180,8 @@ export function CodeForm({
         <CodeField label="The code it shows now" />
         {problem?.code === 'login_failed' ? (
           <p class="problem-line" role="alert">
-            The code is wrong or was used before. Type the next one. If it is refused too, correct the clock on the device with the app.
+            The code is wrong or was used before. Type the next one. If it is refused too, correct the clock on the
+            device with the app.
           </p>
         ) : (
           problem !== undefined && <ProblemNote problem={problem} />
