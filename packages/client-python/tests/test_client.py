@@ -90,8 +90,8 @@ class BookContentTest(unittest.TestCase):
         self.assert_fault(book_message(2, bids=[("98.00", "0")]), "not in the book")
         self.assert_fault(book_message(2, bids=[("100.01", "1.0000")]), "crossed")
         self.assert_fault(book_message(2, bids=[("98.00", "1.0000"), ("99.00", "1.0000")]), "not sorted")
-        self.assert_fault(book_message(2, bids=[("98.0", "1.0000")]), "other decimals")
-        self.assert_fault(book_message(2, bids=[("98.00", "1.0")]), "other decimals")
+        self.assert_fault(book_message(2, bids=[("98.0", "1.0000")]), "more or fewer decimals")
+        self.assert_fault(book_message(2, bids=[("98.00", "1.0")]), "more or fewer decimals")
 
     def test_malformed_messages(self) -> None:
         for text in ("", "[]", "[" * 100_000, '{"channel":"market_data"}', '{"channel":"heartbeat","payload":{"timestamp":"x"}}'):
