@@ -17,7 +17,7 @@ export function assetAmounts(common: { readonly live?: true; readonly meaning: s
   return {
     ...common,
     initial: new Map(),
-    accepts: 'a map of symbols of assets to amounts',
+    accepts: 'a map from asset symbols to amounts',
     secret: false,
     structured: true,
     show: (value) => Object.fromEntries(value),
@@ -32,10 +32,10 @@ export function assetAmounts(common: { readonly live?: true; readonly meaning: s
       const problems: Problem[] = []
       for (const [symbol, value] of Object.entries(raw)) {
         const amount = amountText(value)
-        if (!isAssetSymbol(symbol)) problems.push({ path: `.${symbol}`, message: 'is not a symbol of an asset' })
+        if (!isAssetSymbol(symbol)) problems.push({ path: `.${symbol}`, message: 'is not an asset symbol' })
         else if (amount !== undefined) amounts.set(symbol, amount)
         else {
-          const message = `${given(value)}, not a decimal number of 0 or more; one with a fraction is quoted: "0.5"`
+          const message = `${given(value)}, not a decimal number from 0. Put one with a fraction into quotes: "0.5"`
           problems.push({ path: `.${symbol}`, message })
         }
       }

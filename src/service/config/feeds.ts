@@ -75,11 +75,11 @@ export function feedKeyOf(variable: string): string | undefined {
 export function withFeedMember(known: Feeds, { name, member }: FeedMember, value: unknown): Feeds | string {
   const feed = known.get(name)
   if (feed === undefined)
-    return `names no feed (${unknownFeedText(name, known)}); add a new feed to feeds, with its kind`
+    return `names no feed (${unknownFeedText(name, known)}). Add a new feed to feeds, with its kind`
   const reading = ADDRESSES[member].read(value)
   if ('problems' in reading) return reading.problems[0]?.message ?? ''
   if (feed.kind === 'tidegate') {
-    if (member === 'rest_url') return `is not a member of a feed of the kind ${feed.kind}`
+    if (member === 'rest_url') return `is not a member of a feed with the kind ${feed.kind}`
     return new Map([...known, [name, { ...feed, upstream: { ...feed.upstream, url: reading.value } }]])
   }
   const addresses = { ...feed.addresses, [member === 'url' ? 'url' : 'restUrl']: reading.value }
@@ -107,7 +107,7 @@ function readFeeds(raw: unknown): Reading<Feeds> {
   if (!isObject(raw)) return { problems: [{ path: '', message: 'is not a map of feeds by name' }] }
   const entries = Object.entries(raw)
   if (entries.length > FEEDS_MAX) {
-    return { problems: [{ path: '', message: `has ${entries.length} feeds; at most ${FEEDS_MAX} are allowed` }] }
+    return { problems: [{ path: '', message: `has ${entries.length} feeds, but at most ${FEEDS_MAX} are allowed` }] }
   }
   const problems: Problem[] = []
   const read = new Map(FEEDS_DEFAULT)
@@ -177,10 +177,7 @@ function readVenueFeed(
   }
   if (kind !== name && (entry.url === undefined) !== (entry.rest_url === undefined)) {
     const missing = entry.url === undefined ? 'url' : 'rest_url'
-    note(
-      `.${missing}`,
-      `is missing: books are right only when url and rest_url are of the same exchange; name both or none`,
-    )
+    note(`.${missing}`, `is missing: url and rest_url must belong to the same exchange. Set both or neither`)
   }
   return { kind, addresses: { url: read('url', addresses.url), restUrl: read('rest_url', addresses.restUrl) } }
 }

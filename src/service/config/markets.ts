@@ -59,7 +59,7 @@ export function simulatorProblems(configured: readonly ConfiguredMarket[], isAll
     const place = sources.findIndex(isSimulator)
     if (place < 0) return []
     const message =
-      'is simulator, whose prices are invented; simulator.allowed must be true to serve them (it is false)'
+      'is simulator, whose prices are invented: simulator.allowed must be true to serve them (it is false)'
     return [{ path: `[${index}].sources[${place}]`, message }]
   })
 }
@@ -92,7 +92,7 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
 function readMarkets(raw: unknown): Reading<readonly ConfiguredMarket[]> {
   if (!Array.isArray(raw)) return { problems: [{ path: '', message: 'is not a list of markets' }] }
   if (raw.length > MARKETS_MAX) {
-    return { problems: [{ path: '', message: `has ${raw.length} markets; at most ${MARKETS_MAX} are allowed` }] }
+    return { problems: [{ path: '', message: `has ${raw.length} markets, but at most ${MARKETS_MAX} are allowed` }] }
   }
   const problems: Problem[] = []
   const configured: ConfiguredMarket[] = []

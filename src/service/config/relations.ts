@@ -24,7 +24,7 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'auth.jwks_url',
     other: 'auth.issuer',
-    rule: 'must be set exactly when auth.issuer is: its tokens are checked with these keys',
+    rule: 'must be set exactly when auth.issuer is: these keys verify its tokens',
     holds: (config) => (config['auth.jwks_url'] === '') === (config['auth.issuer'] === ''),
   },
   {
@@ -60,13 +60,13 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'roles',
     other: 'ingest.port',
-    rule: 'must contain feed while ingest.port is set: what publishers send becomes books there',
+    rule: 'must contain feed while ingest.port is set: the feed role builds the publishers’ books',
     holds: (config) => hasRole(config, 'feed') || config['ingest.port'] === '',
   },
   {
     key: 'feed.groups',
     other: 'bus.url',
-    rule: 'must be empty while bus.url is: without a bus a process writes all its markets itself',
+    rule: 'must be empty while bus.url is: without a bus, a process writes all its markets itself',
     holds: (config) => config['feed.groups'].length === 0 || config['bus.url'] !== '',
   },
   {
@@ -78,7 +78,7 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'bus.credentials_file',
     other: 'bus.url',
-    rule: 'must be empty while bus.url is: it is for NATS',
+    rule: 'must be empty while bus.url is: only NATS uses it',
     holds: (config) => config['bus.credentials_file'] === '' || config['bus.url'] !== '',
   },
   ...BUS_FILES.map(
@@ -98,7 +98,7 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'gateway.processes',
     other: 'http.tls.cert_file',
-    rule: 'must be 0 while http.tls.cert_file is set: only an unencrypted connection can be handed to another process, so let a proxy terminate TLS',
+    rule: 'must be 0 while http.tls.cert_file is set: let a proxy terminate TLS, because only an unencrypted connection can be handed to another process',
     holds: (config) => config['gateway.processes'] === 0 || config['http.tls.cert_file'] === '',
   },
   {
@@ -134,13 +134,13 @@ export const RELATIONS: readonly Relation[] = [
   {
     key: 'stream.inbound_burst',
     other: 'stream.inbound_per_second',
-    rule: 'must not be less than stream.inbound_per_second: a burst holds at least one second',
+    rule: 'must be at least stream.inbound_per_second: a burst contains at least one second’s messages',
     holds: (config) => config['stream.inbound_burst'] >= config['stream.inbound_per_second'],
   },
   {
     key: 'stream.connections_per_client_max',
     other: 'stream.connections_max',
-    rule: 'must not be more than stream.connections_max',
+    rule: 'must be at most stream.connections_max',
     holds: (config) => config['stream.connections_per_client_max'] <= config['stream.connections_max'],
   },
   {
@@ -153,7 +153,7 @@ export const RELATIONS: readonly Relation[] = [
     (other): Relation => ({
       key: 'rest.sandbox',
       other,
-      rule: `must be false while ${other} is set: test deposits must not be mixed with addresses of real money`,
+      rule: `must be false while ${other} is set: test deposits must not be mixed with real-money addresses`,
       holds: (config) => !config['rest.sandbox'] || config[other] === '',
     }),
   ),
@@ -196,7 +196,7 @@ export const RELATIONS: readonly Relation[] = [
     (other): Relation => ({
       key: 'ingest.port',
       other,
-      rule: `must differ from ${other}: publishers have a listener of their own`,
+      rule: `must differ from ${other}: publishers have their own listener`,
       holds: (config) => config['ingest.port'] === 0 || config['ingest.port'] !== config[other],
     }),
   ),

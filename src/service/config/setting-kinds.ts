@@ -206,7 +206,7 @@ export function list(common: {
         const path = Array.isArray(raw) ? `[${index}]` : ''
         const shown = shownValue(entry)
         if (typeof entry !== 'string' || !fits(entry))
-          return [{ path, message: `is ${shown}; accepted are ${accepts}` }]
+          return [{ path, message: `is ${shown}, but accepted are ${accepts}` }]
         if (seen.has(entry)) return [{ path, message: `${shown} is named twice` }]
         seen.add(entry)
         return []

@@ -102,7 +102,7 @@ export function ingestProblems(
   return configured.flatMap(({ sources }, index) => {
     const place = sources.findIndex(isIngested)
     if (place < 0) return []
-    const message = 'is ingest; ingest.port must be set, so that engines can publish it (it is empty)'
+    const message = 'is ingest, but ingest.port is empty. Set it, so that engines can publish the market'
     return [{ path: `[${index}].sources[${place}]`, message }]
   })
 }
@@ -118,7 +118,7 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
     return []
   }
   if (value.length > SOURCES_MAX) {
-    note('', `names ${value.length} sources; at most ${SOURCES_MAX} are allowed`)
+    note('', `names ${value.length} sources, but at most ${SOURCES_MAX} are allowed`)
     return []
   }
   const places = new Map<string, number>()
@@ -137,7 +137,10 @@ export function readSources(value: unknown, path: string, problems: Problem[]): 
   }
   const alone = sources.find(standsAlone)
   if (alone !== undefined && places.size > 1) {
-    note('', `names ${sourceText(alone)} beside other sources; a simulated or recorded book must be the only source`)
+    note(
+      '',
+      `names ${sourceText(alone)} beside other sources, but a simulated or recorded book must be the only source`,
+    )
   }
   return sources
 }
@@ -173,8 +176,7 @@ function sourceOf(value: unknown): MarketSource | string {
   const symbol = colon < 0 ? '' : value.slice(colon + 1)
   if (feed === 'simulator') return colon < 0 ? { feed, symbol } : 'the simulator takes no symbol'
   if (feed === 'module' && !MODULE.test(symbol)) return `${given(value)}, not like module:FILE:SYMBOL`
-  if (feed === 'ingest')
-    return colon < 0 ? { feed, symbol } : 'ingest takes no symbol: publishers use that of the market'
+  if (feed === 'ingest') return colon < 0 ? { feed, symbol } : 'ingest takes no symbol: publishers use the market’s'
   if (feed === 'replay' && !isPath(symbol)) return `${given(value)}, not like replay:FILE`
   return { feed, symbol }
 }

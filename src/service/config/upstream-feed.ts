@@ -40,11 +40,11 @@ export function readUpstreamFeed(entry: JsonObject, path: string, problems: Prob
     const meant = nearest(member, MEMBERS)
     note(member, meant === undefined ? 'is unknown' : `is unknown; did you mean ${meant}?`)
   }
-  if (entry.url === undefined) note('url', 'is missing: it is the address of the publisher')
+  if (entry.url === undefined) note('url', 'is missing. Set it to the publisher’s address')
   const address = entry.url === undefined ? '' : readAddress(ADDRESS, entry.url, 'url', note)
   const has = (member: Member): boolean => entry[member] !== undefined
   const only = (member: Member, other: Member): void => {
-    if (has(member) && has(other)) note(member, `is given beside ${other}; one of the two identifies this client`)
+    if (has(member) && has(other)) note(member, `is given beside ${other}, but only one may identify this client`)
   }
   only('token', 'token_file')
   only('client_secret', 'client_secret_file')
@@ -58,7 +58,7 @@ export function readUpstreamFeed(entry: JsonObject, path: string, problems: Prob
   const clientSecret = readSecret(entry, 'client_secret', 'client_secret_file', note)
   const clientId = entry.client_id
   if (has('client_id') && (typeof clientId !== 'string' || !CLIENT_ID.test(clientId))) {
-    note('client_id', 'is not text of 1 to 256 printable characters without blanks')
+    note('client_id', 'is not 1 to 256 printable characters without blanks')
   }
   const authUrl =
     entry.auth_url === undefined ? defaultAuthUrl(address) : readAddress(AUTH_ADDRESS, entry.auth_url, 'auth_url', note)
@@ -139,10 +139,10 @@ function readSecret(
   if (text !== undefined) {
     const fits = typeof text === 'string' && text.length <= SECRET_CHARACTERS_MAX && SECRET.test(text)
     if (fits) return { text }
-    note(member, `is not text of 1 to ${SECRET_CHARACTERS_MAX} printable characters without blanks`)
+    note(member, `is not 1 to ${SECRET_CHARACTERS_MAX} printable characters without blanks`)
   }
   if (file === undefined) return undefined
   if (typeof file === 'string' && PATH.test(file)) return { file }
-  note(fileMember, 'is not the path of a file')
+  note(fileMember, 'is not a file path')
   return undefined
 }

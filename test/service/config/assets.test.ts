@@ -95,7 +95,7 @@ describe('settings of rules', () => {
     expect(read({ 'conversion.par_assets': '[USD, USDC]' })['conversion.par_assets']).toEqual(['USD', 'USDC'])
     expect(read({ 'conversion.par_assets': '[]' })['conversion.par_assets']).toEqual([])
     expect(load({ 'conversion.par_assets': '[usd]' })).toEqual([
-      'conversion.par_assets[0] is "usd"; accepted are symbols of assets',
+      'conversion.par_assets[0] is "usd", but accepted are asset symbols',
     ])
   })
 })
@@ -132,11 +132,11 @@ describe('settings of conversions', () => {
   })
 
   it('settings of conversions refuse amounts that are none, and those of other assets', () => {
-    const number = 'not a decimal number of 0 or more; one with a fraction is quoted: "0.5"'
+    const number = 'not a decimal number from 0. Put one with a fraction into quotes: "0.5"'
     expect(load({ 'conversion.notional_max': '{USD: 0.5, BTC: -1, usd: 1, ETH: "1e3"}' })).toEqual([
       `conversion.notional_max.USD is 0.5, ${number}`,
       `conversion.notional_max.BTC is -1, ${number}`,
-      'conversion.notional_max.usd is not a symbol of an asset',
+      'conversion.notional_max.usd is not an asset symbol',
       `conversion.notional_max.ETH is "1e3", ${number}`,
     ])
     expect(load({ 'conversion.notional_max': '[USD]' })).toEqual([

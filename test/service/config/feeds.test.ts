@@ -62,7 +62,7 @@ describe('feeds', () => {
     const url = 'wss://data-stream.binance.vision/stream'
     expect(shown(feedsFlag({ binance: { url } })).binance).toMatchObject({ url, rest_url: 'https://api.binance.com' })
     expect(problems(feedsFlag({ vision: { kind: 'binance', url } }))).toEqual([
-      'feeds.vision.rest_url is missing: books are right only when url and rest_url are of the same exchange; name both or none (from --feeds)',
+      'feeds.vision.rest_url is missing: url and rest_url must belong to the same exchange. Set both or neither (from --feeds)',
     ])
   })
 
@@ -92,7 +92,7 @@ describe('feeds', () => {
     [[], ' is not a map of feeds by name'],
     [
       Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, US])),
-      ' has 65 feeds; at most 64 are allowed',
+      ' has 65 feeds, but at most 64 are allowed',
     ],
   ])('feeds refuse %j', (feeds, problem) => {
     expect(problems(feedsFlag(feeds))).toEqual([`feeds${problem} (from --feeds)`])
@@ -126,7 +126,7 @@ describe('feeds', () => {
     const environment = { TIDEGATE_FEEDS_BINANCE_US_URL: 'ws://variable.test' }
     expect(shown({ flags })['binance-us']).toEqual(US)
     expect(problems({ environment })).toEqual([
-      'feeds.binance-us.url names no feed (did you mean binance?); add a new feed to feeds, with its kind (from TIDEGATE_FEEDS_BINANCE_US_URL)',
+      'feeds.binance-us.url names no feed (did you mean binance?). Add a new feed to feeds, with its kind (from TIDEGATE_FEEDS_BINANCE_US_URL)',
     ])
     expect(shown({ flags, environment })['binance-us']).toEqual(US)
   })
@@ -140,7 +140,7 @@ describe('feeds', () => {
     expect(problems({ flags })).toEqual([
       expect.stringMatching(/^feeds\.okx\.urk is an unknown key/),
       'feeds.kraken.url is "http://a.test", not an address starting with wss:// or ws:// (from --feeds.kraken.url)',
-      'feeds.binanse.rest_url names no feed (did you mean binance?); add a new feed to feeds, with its kind (from --feeds.binanse.rest_url)',
+      'feeds.binanse.rest_url names no feed (did you mean binance?). Add a new feed to feeds, with its kind (from --feeds.binanse.rest_url)',
     ])
   })
 })

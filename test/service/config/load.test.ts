@@ -332,7 +332,7 @@ describe('markets', () => {
   it('markets are limited in number', () => {
     const many = (count: number) => Array.from({ length: count }, () => MARKET)
     expect(SETTINGS.markets.read(many(MARKETS_MAX + 1))).toEqual({
-      problems: [{ path: '', message: 'has 2001 markets; at most 2000 are allowed' }],
+      problems: [{ path: '', message: 'has 2001 markets, but at most 2000 are allowed' }],
     })
     // Checked one by one, all but the first are repeated.
     expect((SETTINGS.markets.read(many(MARKETS_MAX)) as { problems: object[] }).problems).toHaveLength(1_999)
@@ -388,12 +388,14 @@ describe('markets', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     const many = Array.from({ length: 8 }, (_, index) => `kraken:BTC/US${index}`)
     expect(sources(...many)).toEqual([])
-    expect(sources(...many, 'kraken:BTC/USD')).toEqual(['markets[0].sources names 9 sources; at most 8 are allowed'])
+    expect(sources(...many, 'kraken:BTC/USD')).toEqual([
+      'markets[0].sources names 9 sources, but at most 8 are allowed',
+    ])
     expect(sources('kraken:BTC/USD', 'kraken:ETH/USD', 'kraken:BTC/USD')).toEqual([
       'markets[0].sources[2] is kraken:BTC/USD, which sources[0] already names',
     ])
     expect(sources('kraken:BTC/USD', 'simulator')).toEqual([
-      'markets[0].sources names simulator beside other sources; a simulated or recorded book must be the only source',
+      'markets[0].sources names simulator beside other sources, but a simulated or recorded book must be the only source',
     ])
     expect(sources('replay:a.tgr')).toEqual([])
     expect(sources('replay:a.tgr', 'replay:b.tgr')).toHaveLength(1)

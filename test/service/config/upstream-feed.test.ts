@@ -62,15 +62,15 @@ describe('a feed of the kind tidegate', () => {
     const from = ' (from --feeds)'
     expect(problems({ token: 'swordfish', rest_url: 'https://x', client_id: 'a' })).toEqual([
       `feeds.engine.rest_url is unknown${from}`,
-      `feeds.engine.url is missing: it is the address of the publisher${from}`,
-      `feeds.engine.client_id is given beside token; one of the two identifies this client${from}`,
+      `feeds.engine.url is missing. Set it to the publisher’s address${from}`,
+      `feeds.engine.client_id is given beside token, but only one may identify this client${from}`,
       `feeds.engine.client_id has no client_secret or client_secret_file${from}`,
     ])
-    expect(problems({ url: 'wss://x', token: 'sword fish' }).join()).toMatch(/^feeds.engine.token is not text of 1 to /)
+    expect(problems({ url: 'wss://x', token: 'sword fish' }).join()).toMatch(/^feeds.engine.token is not 1 to /)
     expect(problems({ url: 'wss://x', token: 'sword fish' }).join()).not.toContain('sword')
     expect(problems({ url: 'http://x', token: 7 })).toHaveLength(2)
     expect(problems({ url: 'wss://x', auth_url: 'https://y', client_secret: 'a', client_secret_file: 'b' })).toEqual([
-      `feeds.engine.client_secret is given beside client_secret_file; one of the two identifies this client${from}`,
+      `feeds.engine.client_secret is given beside client_secret_file, but only one may identify this client${from}`,
       `feeds.engine.client_secret is given without client_id${from}`,
       `feeds.engine.client_secret_file is given without client_id${from}`,
       `feeds.engine.auth_url is given without client_id${from}`,
@@ -100,7 +100,7 @@ describe('a feed of the kind tidegate', () => {
     })
     const wrong = flagged('feeds.engine.rest_url', 'http://localhost:1')
     expect(!wrong.ok && wrong.problems.map(({ message }) => message)).toEqual([
-      'is not a member of a feed of the kind tidegate',
+      'is not a member of a feed with the kind tidegate',
     ])
   })
 

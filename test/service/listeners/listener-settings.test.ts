@@ -39,8 +39,8 @@ describe('a list setting', () => {
 
   it('a list setting names each invalid entry', () => {
     expect(problemsOf(load({ 'http.trusted_proxies': '[loopback, any, 7, loopback]' }))).toEqual([
-      'http.trusted_proxies[1] is "any"; accepted are addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
-      'http.trusted_proxies[2] is 7; accepted are addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
+      'http.trusted_proxies[1] is "any", but accepted are addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
+      'http.trusted_proxies[2] is 7, but accepted are addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
       'http.trusted_proxies[3] "loopback" is named twice (from --http.trusted_proxies)',
     ])
   })

@@ -11,19 +11,15 @@ export const ASSETS_SETTINGS = {
   assets: assets({
     initial: ASSETS_DEFAULT,
     live: true,
-    meaning:
-      'assets that addresses and rules may name, and their crypto networks; an asset without networks is a fiat asset',
+    meaning: 'the assets for addresses and rules, with their crypto networks (none: a fiat asset)',
   }),
-  'custody.bitcoin.xpub': accountKey('bitcoin', 'extended public key from which addresses on BITCOIN are derived'),
-  'custody.bitcoin_cash.xpub': accountKey(
-    'bitcoin_cash',
-    'extended public key from which addresses on BITCOIN_CASH are derived',
-  ),
-  'custody.litecoin.xpub': accountKey('litecoin', 'extended public key from which addresses on LITECOIN are derived'),
-  'custody.dogecoin.xpub': accountKey('dogecoin', 'extended public key from which addresses on DOGECOIN are derived'),
+  'custody.bitcoin.xpub': accountKey('bitcoin', 'extended public key for deposit addresses on BITCOIN'),
+  'custody.bitcoin_cash.xpub': accountKey('bitcoin_cash', 'extended public key for deposit addresses on BITCOIN_CASH'),
+  'custody.litecoin.xpub': accountKey('litecoin', 'extended public key for deposit addresses on LITECOIN'),
+  'custody.dogecoin.xpub': accountKey('dogecoin', 'extended public key for deposit addresses on DOGECOIN'),
   'custody.evm.xpub': accountKey(
     'evm',
-    'extended public key from which addresses on ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB are derived',
+    'extended public key for deposit addresses on ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB',
   ),
 } as const
 

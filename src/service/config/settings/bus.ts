@@ -9,29 +9,32 @@ export const BUS_SETTINGS = {
   roles: list({
     initial: ROLES,
     meaning:
-      'what this process does: `feed` runs the sources and writes the books, `gateway` serves the stream, `api` the REST API and tokens, `worker` conversions and deliveries',
+      'this process’s work: `feed` runs the sources and writes the books, `gateway` serves the stream, `api` the REST API and tokens, `worker` conversions and deliveries',
     accepts: ROLES.join(', '),
     fits: (entry) => (ROLES as readonly string[]).includes(entry),
   }),
   'bus.url': natsUrl({
     initial: '',
     meaning:
-      'address of NATS 2.9 or newer, which carries the books between processes; empty = this process alone has them',
+      'address of NATS 2.9 or newer, which carries the books between processes. Empty = only this process has them',
   }),
   'feed.groups': list({
     meaning:
-      'the feed groups that this process may lead; empty = those of all markets. With `bus.url`, of all processes that may lead a group one does at a time, and another takes over when it ends',
+      'feed groups this process may lead (empty = all). With `bus.url`, one process leads a group at a time, and another permitted process takes over when it ends',
     accepts: `names of feed groups (${FEED_GROUP_RULE})`,
     fits: (entry) => FEED_GROUP.test(entry),
   }),
   'bus.credentials_file': text({
     ...path,
-    meaning: 'credentials file (`.creds`) for NATS; empty = those in bus.url, or none',
+    meaning: 'credentials file (`.creds`) for NATS. Empty = those in bus.url, or none',
   }),
   'bus.tls.ca_file': text({
     ...path,
-    meaning: 'PEM certificates that the certificate of NATS is verified with; empty = those of Node.js',
+    meaning: 'PEM file with the authorities for NATS’s certificate. Empty = Node.js’s authorities',
   }),
-  'bus.tls.cert_file': text({ ...path, meaning: 'PEM certificate that this process presents to NATS; empty = none' }),
-  'bus.tls.key_file': text({ ...path, meaning: 'PEM private key of bus.tls.cert_file' }),
+  'bus.tls.cert_file': text({
+    ...path,
+    meaning: 'PEM file with this process’s client certificate for NATS. Empty = none',
+  }),
+  'bus.tls.key_file': text({ ...path, meaning: 'PEM file with that certificate’s private key' }),
 } as const

@@ -7,8 +7,8 @@ export const CONVERSION_SETTINGS = {
   'conversion.par_assets': list({
     initial: ['USD', 'USDC', 'USDG', 'PYUSD', 'USDP'],
     live: true,
-    meaning: 'assets that are converted into each other one to one, at par; other pairs need a market',
-    accepts: 'symbols of assets',
+    meaning: 'assets converted into each other at par. Other pairs need a market',
+    accepts: 'asset symbols',
     fits: isAssetSymbol,
   }),
   'conversion.peg_bps_max': integer({
@@ -17,14 +17,14 @@ export const CONVERSION_SETTINGS = {
     max: 10_000,
     live: true,
     meaning:
-      'largest deviation of the mid of a market of two par assets from 1, in hundredths of a percent; beyond it, or without a live book, their conversions wait with PEG; a pair without a market is not monitored',
+      'largest deviation of a par market’s mid from 1, in basis points. Beyond it, or without a live book, conversions wait with PEG. Par assets without a market are not monitored',
   }),
   'conversion.book_age_seconds_max': seconds({
     initial: 5,
     min: 0.1,
     max: 3600,
     live: true,
-    meaning: 'largest age of the last commit of a book that sets a price; conversions wait with PRICE for a newer one',
+    meaning: 'largest age of a book’s last commit for pricing. Conversions wait with PRICE for a newer one',
   }),
   'conversion.slippage_bps_max': integer({
     initial: 100,
@@ -32,7 +32,7 @@ export const CONVERSION_SETTINGS = {
     max: 10_000,
     live: true,
     meaning:
-      'largest difference of the average price of a conversion from the mid, in hundredths of a percent; beyond it the conversion waits with SLIPPAGE',
+      'largest difference between a conversion’s average price and the mid, in basis points. Beyond it, the conversion waits with SLIPPAGE',
   }),
   'conversion.depth_seconds': seconds({
     initial: 10,
@@ -40,16 +40,16 @@ export const CONVERSION_SETTINGS = {
     max: 3600,
     live: true,
     meaning:
-      'how long the amount that a conversion took from one side of a book is unavailable to other conversions; conversions do not change the book itself',
+      'how long the depth taken by a conversion is unavailable to other conversions. The book itself does not change',
   }),
   'conversion.notional_max': assetAmounts({
     live: true,
     meaning:
-      'by quote asset, the largest quote amount of one conversion at a market, such as {USD: 250000}; a larger one waits with SLIPPAGE; none = no limit',
+      'largest quote amount per conversion at a market, by quote asset, such as {USD: 250000}. A larger conversion waits with SLIPPAGE. Empty = no limit',
   }),
   'conversion.desk_limits': assetAmounts({
     live: true,
     meaning:
-      'by asset, the largest negative position of the desk, such as {USD: 1000000, BTC: "2.5"}; conversions beyond it wait with DESK_LIMIT; none = no limit',
+      'the desk’s largest negative position, by asset, such as {USD: 1000000, BTC: "2.5"}. Conversions beyond it wait with DESK_LIMIT. Empty = no limit',
   }),
 } as const

@@ -3,14 +3,13 @@ import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import { type Setting, toggle } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'
 
-const SECRETS_ACCEPTED =
-  'one secret, or two separated by a space, each `whsec_` and the base64 of 24 to 64 random bytes'
+const SECRETS_ACCEPTED = 'one secret, or two separated by a space, each `whsec_` and 24 to 64 random bytes in base64'
 
 /** A list in YAML, or text separated by spaces or line breaks. Kept as text with single spaces. */
 const webhookSecrets: Setting<string> = {
   initial: '',
   live: true,
-  meaning: 'secrets that sign deliveries to `deliveries.webhook_url`; two while they are rotated',
+  meaning: 'signing secrets for `deliveries.webhook_url`, two during a rotation',
   accepts: SECRETS_ACCEPTED,
   secret: true,
   structured: false,
@@ -28,7 +27,7 @@ export const DELIVERIES_SETTINGS = {
     initial: '',
     live: true,
     meaning:
-      'address to which payments are sent for execution; empty = executors claim them (`POST /admin/v1/deliveries/claim`)',
+      'address to which payments are sent for execution. Empty = executors claim them (`POST /admin/v1/deliveries/claim`)',
   }),
   'deliveries.webhook_secrets': webhookSecrets,
   'deliveries.allow_private': toggle({

@@ -7,6 +7,6 @@ export const GATEWAY_SETTINGS = {
     min: 0,
     max: 64,
     meaning:
-      'processes of this machine that serve the stream, beside the main process, which accepts their connections; 0 = the main process serves it, `auto` = one less than there are cores',
+      'child processes that serve the stream, with connections accepted by the main process. 0 = the main process serves it, `auto` = one less than the cores',
   }),
 } as const

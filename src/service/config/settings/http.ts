@@ -9,7 +9,7 @@ const PORT_MAX = 65_535
 export const HTTP_SETTINGS = {
   'http.host': text({
     initial: '127.0.0.1',
-    meaning: 'address that the public listener (token endpoint, REST API and stream) binds to',
+    meaning: 'bind address of the public listener (token endpoint, REST API and stream)',
     accepts: 'a host name or IP address',
     pattern: HOST,
   }),
@@ -17,33 +17,33 @@ export const HTTP_SETTINGS = {
     initial: 8080,
     min: 0,
     max: PORT_MAX,
-    meaning: 'port of the public listener; 0 = any free port',
+    meaning: 'public listener’s port (0 = any free port)',
   }),
   'http.public_url': url({
     initial: '',
     schemes: ['http', 'https'],
     optional: true,
-    meaning: 'address that customers use when a proxy forwards to the listener; empty = that of the listener',
+    meaning: 'customers’ address for the listener behind a proxy. Empty = the listener’s own',
   }),
   'http.tls.cert_file': text({
     initial: '',
-    meaning: 'PEM file with the certificate of the public listener and its chain; empty = no TLS',
+    meaning: 'PEM file with the public listener’s certificate chain. Empty = no TLS',
     accepts: 'a path',
     pattern: PATH,
   }),
   'http.tls.key_file': text({
     initial: '',
-    meaning: 'PEM file with the private key of that certificate, without a passphrase',
+    meaning: 'PEM file with that certificate’s private key, without a passphrase',
     accepts: 'a path',
     pattern: PATH,
   }),
   'http.trusted_proxies': list({
-    meaning: 'proxies whose `X-Forwarded-For` is trusted; empty = none',
+    meaning: 'proxies whose `X-Forwarded-For` is trusted',
     accepts: 'addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`',
     fits: isProxyRange,
   }),
   'http.cors_origins': list({
-    meaning: 'browser origins that may call the token endpoint and REST; empty = none',
+    meaning: 'browser origins that may call the token endpoint and REST',
     accepts: 'origins (`https://app.example.com`) or `*`',
     fits: isCorsOrigin,
   }),
@@ -51,20 +51,20 @@ export const HTTP_SETTINGS = {
     initial: 524_288,
     min: 8_192,
     max: 16_777_216,
-    meaning: 'largest request head; larger ones are answered with 431',
+    meaning: 'largest request head. Larger ones get 431',
   }),
   'http.unfinished_bytes_max': integer({
     initial: 67_108_864,
     min: 1_048_576,
     max: 17_179_869_184,
-    meaning: 'bytes of incomplete requests on all connections of the public listener; above it the oldest are closed',
+    meaning: 'limit for incomplete requests on all public connections together. Above it, the oldest are closed',
   }),
   'http.drain_delay_seconds': seconds({
     initial: 0,
     min: 0,
     max: 3_600,
     live: true,
-    meaning: 'time between reporting not ready and closing the listener, so that load balancers notice',
+    meaning: 'time between reporting not ready and closing the listener, for load balancers to notice',
   }),
 } as const
 

@@ -8,37 +8,41 @@ export const MARKETS_SETTINGS = {
   markets: markets({
     initial: [],
     live: true,
-    meaning: 'markets of this service, with their sources; demo has three simulated markets',
+    meaning: 'this service’s markets and their sources (in demo: three simulated markets)',
   }),
   feeds: feeds({
     meaning:
-      'connections to venues and publishers by name, for sources named NAME:SYMBOL; a feed with the name of each venue exists by default',
+      'connections to venues and publishers by name, for sources named NAME:SYMBOL. Each venue has a default feed with its name',
   }),
   'simulator.allowed': toggle({
     initial: false,
     live: true,
     meaning:
-      'whether markets may use the simulator, or a publisher that says that it invents its prices; true in demo. A reload to false is refused while a market names the simulator, and ends the books of such publishers',
+      'allows the simulator, and publishers that declare invented prices (true in demo). A reload to false is refused while a market uses the simulator, and ends such publishers’ books',
   }),
-  'simulator.seed': integer({ initial: 1, min: 0, max: 4_294_967_295, meaning: 'same seed, same orders' }),
+  'simulator.seed': integer({
+    initial: 1,
+    min: 0,
+    max: 4_294_967_295,
+    meaning: 'random seed: the same seed produces the same orders',
+  }),
   'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates per second and market' }),
   'simulator.scenario': choice({
     initial: 'none',
     values: SCENARIOS,
-    meaning:
-      'what happens to simulated markets, at the times that docs/how-to/test-your-client.md lists: `halt`, `outage`, `crossing`, `deep`, `storm`, or nothing',
+    meaning: 'event in the simulated markets, at the times listed in docs/how-to/test-your-client.md',
   }),
   'replay.speed': factor({
     initial: 1,
     min: 0.001,
     max: 1_000_000,
-    meaning: 'speed of sources named replay:FILE, as a multiple of the recorded speed',
+    meaning: 'speed for sources named replay:FILE, as a multiple of the recorded speed',
   }),
   'replay.from_seconds': seconds({
     initial: 0,
     min: 0,
     max: 999_999_999,
-    meaning: 'start of the replay, counted from the first entry of the recording',
+    meaning: 'start of the replay, from the recording’s first entry',
   }),
-  'replay.loop': toggle({ initial: false, meaning: 'whether a recording that has ended starts over' }),
+  'replay.loop': toggle({ initial: false, meaning: 'repeats a recording from its start when it ends' }),
 } as const

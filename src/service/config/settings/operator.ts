@@ -11,7 +11,7 @@ const PORT_MAX = 65_535
 export const OPERATOR_SETTINGS = {
   'operator.host': text({
     initial: '127.0.0.1',
-    meaning: 'address that the operator listener (operator API, /metrics, /livez, /readyz) binds to',
+    meaning: 'bind address of the operator listener (operator API, /metrics, /livez, /readyz)',
     accepts: 'a host name or IP address',
     pattern: HOST,
   }),
@@ -19,36 +19,35 @@ export const OPERATOR_SETTINGS = {
     initial: 8081,
     min: 0,
     max: PORT_MAX,
-    meaning: 'port of the operator listener; 0 = any free port',
+    meaning: 'operator listener’s port (0 = any free port)',
   }),
   'operator.allowed_hosts': list({
     live: true,
     meaning:
-      'host names accepted in `Host` by the operator listener, besides IP addresses, `localhost` and operator.host; others are answered with 421',
+      'host names the operator listener accepts in `Host`, besides IP addresses, `localhost` and operator.host. Others get 421',
     accepts: 'host names without a port',
     fits: (name) => NAME.test(name),
   }),
   'operator.four_eyes': list({
     live: true,
-    meaning: 'kinds of calls of the operator API that a second operator must confirm; empty = none',
+    meaning: 'operator API calls that a second operator must confirm, by kind',
     accepts: FOUR_EYES_KINDS.join(', '),
     fits: (kind) => FOUR_EYES_KINDS.some((known) => known === kind),
   }),
   'operator.oidc.issuer': issuer({
     initial: '',
     meaning:
-      'OpenID Connect issuer at which operators can sign in; an admin binds each operator to a subject of it; empty = passwords only',
+      'OpenID Connect issuer for operators’ sign-in. An admin binds each operator to a subject. Empty = passwords only',
   }),
   'operator.oidc.client_id': text({
     initial: '',
-    meaning:
-      'client id of this service at that issuer, with the redirect URI PUBLIC_URL/admin/v1/login/openid/callback',
+    meaning: 'this service’s client id at that issuer, with the redirect URI PUBLIC_URL/admin/v1/login/openid/callback',
     accepts: 'the client id',
     pattern: /^[\x20-\x7e]{0,512}$/,
   }),
   'operator.oidc.client_secret_file': text({
     initial: '',
-    meaning: 'file with the secret of that client, readable by the service only; it is read for each login',
+    meaning: 'file with that client’s secret, readable only by the service and read for each login',
     accepts: 'a path',
     pattern: PATH,
   }),
@@ -57,23 +56,23 @@ export const OPERATOR_SETTINGS = {
     schemes: ['http', 'https'],
     optional: true,
     meaning:
-      'address at which browsers reach the operator listener, where a proxy of http.trusted_proxies forwards to it or operators sign in at an issuer; empty = that of the listener',
+      'browsers’ address for the operator listener, needed behind a proxy in http.trusted_proxies and for an issuer. Empty = the listener’s own',
   }),
   'operator.tls.cert_file': text({
     initial: '',
-    meaning: 'PEM file with the certificate of the operator listener and its chain; empty = no TLS',
+    meaning: 'PEM file with the operator listener’s certificate chain. Empty = no TLS',
     accepts: 'a path',
     pattern: PATH,
   }),
   'operator.tls.key_file': text({
     initial: '',
-    meaning: 'PEM file with the private key of that certificate, without a passphrase',
+    meaning: 'PEM file with that certificate’s private key, without a passphrase',
     accepts: 'a path',
     pattern: PATH,
   }),
   'operator.token': text({
     initial: '',
-    meaning: 'bearer token of the operator API; empty = random, kept in DATA/operator-token',
+    meaning: 'the operator API’s bearer token. Empty = random, kept in DATA/operator-token',
     accepts: 'printable text without blanks, 16 to 512 characters',
     pattern: /^(?:[\x21-\x7e]{16,512})?$/,
     secret: true,

@@ -9,18 +9,18 @@ export const ORCHESTRATION_SETTINGS = {
     max: 31_536_000,
     live: true,
     meaning:
-      'longest time that a conversion waits for its price before it is FAILED and the profile keeps the source asset; time on hold or paused does not count',
+      'longest wait for a conversion’s price, without time on hold or paused. Then it is FAILED and the profile keeps the source asset',
   }),
   'orchestrations.fee_bps': integer({
     initial: 0,
     min: 0,
     max: 5_000,
     live: true,
-    meaning: 'fee of every orchestration in hundredths of a percent of the source amount, rounded down',
+    meaning: 'fee per orchestration, in basis points of the source amount, rounded down',
   }),
   'orchestrations.minimums': assetAmounts({
     live: true,
     meaning:
-      'by source asset, the smallest amount that is orchestrated, such as {USDC: 10, BTC: "0.0001"}; smaller deposits are credited only; none = no minimum',
+      'smallest orchestrated amount by source asset, such as {USDC: 10, BTC: "0.0001"}. Smaller deposits are only credited. Empty = no minimum',
   }),
 } as const

@@ -11,7 +11,7 @@ export function outsideAddress(common: {
 }): Setting<string> {
   const address = text({
     ...common,
-    accepts: 'an https address without user name and password; http on a loopback address only',
+    accepts: 'an https address (http only on a loopback address) without user name and password',
     pattern: ADDRESS,
   })
   return {

@@ -6,12 +6,12 @@ export const PROCESS_SETTINGS = {
     initial: 'info',
     values: ['debug', 'info', 'warn', 'error', 'silent'],
     live: true,
-    meaning: 'least severe log lines that are written',
+    meaning: 'lowest level written to the log',
   }),
   'process.hang_seconds': integer({
     initial: 30,
     min: 1,
     max: 3_600,
-    meaning: 'time for which the event loop may be blocked before the process exits with code 70',
+    meaning: 'longest event-loop block. After it, the process exits with code 70',
   }),
 } as const

@@ -10,23 +10,21 @@ export const QUOTAS_SETTINGS = {
     min: 0,
     max: TOTAL_MAX,
     live: true,
-    meaning: 'largest number of accounts of a customer; more are refused with 403 `quota_exceeded`',
+    meaning: 'accounts per customer. Further ones get 403 `quota_exceeded`',
   }),
   'quotas.addresses_max': integer({
     initial: 100_000,
     min: 0,
     max: TOTAL_MAX,
     live: true,
-    meaning:
-      'largest number of deposit addresses of a customer, including those of its rules; more are refused with 403 `quota_exceeded`',
+    meaning: 'deposit addresses per customer, including those for rules. Further ones get 403 `quota_exceeded`',
   }),
   'quotas.rules_max': integer({
     initial: 100_000,
     min: 0,
     max: TOTAL_MAX,
     live: true,
-    meaning:
-      'largest number of rules of a customer in any status, including DELETED; more are refused with 403 `quota_exceeded`',
+    meaning: 'rules per customer in any status, including DELETED. Further ones get 403 `quota_exceeded`',
   }),
   'quotas.creations_per_day': integer({
     initial: 10_000,
@@ -34,7 +32,7 @@ export const QUOTAS_SETTINGS = {
     max: TOTAL_MAX,
     live: true,
     meaning:
-      'requests of a customer that may create an account, a deposit address or a rule in one UTC day of the store’s clock; more are refused with 429 `daily_quota_exceeded` until the day ends',
+      'requests per customer and UTC day (store’s clock) that may create an account, a deposit address or a rule. Further ones get 429 `daily_quota_exceeded`',
   }),
   'quotas.pool_reserve_percent': integer({
     initial: 20,
@@ -42,6 +40,6 @@ export const QUOTAS_SETTINGS = {
     max: 99,
     live: true,
     meaning:
-      'share of an address pool, of its size after the last import, that is reserved for customers that have received few addresses since; 0 = none',
+      'share of an address pool’s size after the last import, reserved for customers that have received few addresses since',
   }),
 } as const

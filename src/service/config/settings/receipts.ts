@@ -4,6 +4,6 @@ import { toggle } from '../setting-kinds.ts'
 export const RECEIPTS_SETTINGS = {
   'receipts.enabled': toggle({
     initial: false,
-    meaning: 'whether heartbeats of the extended protocol contain signed receipts of the books',
+    meaning: 'adds signed book receipts to the extended protocol’s heartbeats',
   }),
 } as const

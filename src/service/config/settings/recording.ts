@@ -7,7 +7,7 @@ const KEEP_HOURS_MAX = 8_784
 export const RECORDING_SETTINGS = {
   'recording.dir': text({
     initial: '',
-    meaning: 'folder in which the service records what it publishes, one file per hour; empty = off',
+    meaning: 'folder for recordings of published market data, one file per hour. Empty = off',
     accepts: 'a path',
     pattern: /^[^\0]{0,4096}$/,
   }),
@@ -16,6 +16,6 @@ export const RECORDING_SETTINGS = {
     min: 1,
     max: KEEP_HOURS_MAX,
     live: true,
-    meaning: 'hours after which a recording of recording.dir is removed, counted from the end of its hour',
+    meaning: 'hours a recording in recording.dir is kept after the end of its hour',
   }),
 } as const

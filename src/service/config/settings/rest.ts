@@ -6,7 +6,7 @@ export const REST_SETTINGS = {
     initial: 50,
     min: 1,
     max: 100_000,
-    meaning: 'requests per second, client and operation (burst: twice that); more are answered with 429',
+    meaning: 'requests per second, client and operation (burst: twice as many). Further ones get 429',
   }),
   'rest.sandbox': toggle({
     initial: false,

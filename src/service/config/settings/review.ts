@@ -4,10 +4,10 @@ import { assetAmounts } from '../asset-amounts.ts'
 export const REVIEW_SETTINGS = {
   'review_above.deposits': assetAmounts({
     live: true,
-    meaning: 'deposits above this amount are held, and run no rule, until the operator releases them, by asset',
+    meaning: 'by asset: larger deposits are held, and run no rule, until the operator releases them',
   }),
   'review_above.payments': assetAmounts({
     live: true,
-    meaning: 'payments above this amount are not handed out until the operator releases them, by asset',
+    meaning: 'by asset: larger payments are not handed out until the operator releases them',
   }),
 } as const
