@@ -104,29 +104,25 @@ const OLD_SECONDS = 3_600
 
 const CHECKS: readonly (readonly [name: string, rule: string, play: ExecutorScenario['play']])[] = [
   ['settles', 'a delivery is paid, and answered with SETTLED and a reference', settles],
-  ['repeats', 'repeats of one webhook-id are answered with the reference of the first payment', repeats],
+  ['repeats', 'repeats of one webhook-id are answered with the first payment’s reference', repeats],
   ['parallel-repeats', `${PARALLEL} requests with one webhook-id at once make one payment`, parallelRepeats],
   [
     'cut-before-answer',
     'a request whose connection is cut before the answer, and its repeats, make one payment',
     cutEarly,
   ],
-  ['cut-in-answer', 'an answer that is cut off, and the repeats that follow, belong to one payment', cutLate],
-  ['distinct-deliveries', 'two deliveries of equal amount and destination are two payments', distinct],
+  ['cut-in-answer', 'a cut-off answer and the repeats after it belong to one payment', cutLate],
+  ['distinct-deliveries', 'two deliveries with equal amount and destination are two payments', distinct],
   ['changed-body', 'a known webhook-id with another amount pays nothing more and is not refused', changedBody],
   ['refusals', 'a refused delivery stays refused', refusals],
-  ['unknown-members', 'members that the endpoint does not know change nothing', unknownMembers],
-  ['wrong-signature', 'a request that is signed with another secret is not answered with a success', wrongSignature],
+  ['unknown-members', 'unknown members change nothing', unknownMembers],
+  ['wrong-signature', 'a request signed with another secret is not answered with a success', wrongSignature],
   ['no-signature', 'a request without a signature is not answered with a success', noSignature],
-  ['altered-body', 'a body that was altered after it was signed is not answered with a success', alteredBody],
-  [
-    'old-timestamp',
-    'a request that was signed an hour ago, or in an hour, is not answered with a success',
-    oldTimestamp,
-  ],
-  ['two-signatures', 'of several signatures one that is valid is enough, in any place', twoSignatures],
+  ['altered-body', 'a body altered after signing is not answered with a success', alteredBody],
+  ['old-timestamp', 'a request signed an hour ago, or in an hour, is not answered with a success', oldTimestamp],
+  ['two-signatures', 'among several signatures one valid one is enough, in any place', twoSignatures],
   // The last one: it compares the answers to all others.
-  ['own-references', 'every payment is answered with a reference of its own', ownReferences],
+  ['own-references', 'every payment is answered with its own reference', ownReferences],
 ]
 
 /** All scenarios except the restart. */

@@ -81,7 +81,7 @@ async function run(command: string, clock: Clock, secondsMax: number): Promise<s
   const result = await withTimeLimit(clock, secondsMax * 1_000, ended, async () => undefined)
   if (result === undefined) {
     process.kill(-(child.pid as number), 'SIGKILL')
-    return `the restart command did not end within ${secondsMax} seconds; it has to leave the endpoint in the background`
+    return `the restart command did not end within ${secondsMax} seconds. It must leave the endpoint in the background`
   }
   const [code, signal] = result
   if (code === 0) return undefined

@@ -180,7 +180,7 @@ function problemIn(value: JsonObject): Found | undefined {
   if (countOf(bids) + countOf(asks) > PUBLISHED_ENTRIES_MAX) {
     return { text: `payload has more than ${PUBLISHED_ENTRIES_MAX} levels` }
   }
-  return isDay(time as string) ? undefined : { text: 'payload.time is on a day that its month does not have' }
+  return isDay(time as string) ? undefined : { text: 'payload.time is on a day that does not exist' }
 }
 
 const validators = new Map<string, Validator>()
@@ -205,7 +205,7 @@ function orderMismatch(message: unknown, index: number): Found {
   const type = membersOf(entry).type
   const isOfType = ({ properties }: OrderChangeSchema) => properties.type.const === type
   const schema = (PUBLICATION_SCHEMA.$defs.OrderChange as { anyOf: readonly OrderChangeSchema[] }).anyOf.find(isOfType)
-  if (schema === undefined) return { text: `${memberAt(path)}.type is not one of the types of order changes` }
+  if (schema === undefined) return { text: `${memberAt(path)}.type is not an order change type` }
   const [, [error]] = validatorOf(`OrderChange ${type}`, schema).Errors(entry)
   if (error === undefined) return { text: `${memberAt(path)} does not match the schema` }
   return describe(error, entry, path)
@@ -236,12 +236,12 @@ function describe({ keyword, instancePath, params, message }: SchemaError, value
   }
   const failing = valueAt(value, instancePath)
   if (typeof failing === 'number' && /\/(price|amount)$/.test(path)) {
-    const text = `${memberAt(path)} is a JSON number; prices and amounts are text`
+    const text = `${memberAt(path)} is a JSON number, but prices and amounts are text`
     return { text, special: 'number-not-text' }
   }
   // The validator names no cause of a failing `then`, which the schema has in two places.
   if (keyword === 'if' && path === '/payload') {
-    const text = 'payload.orders stands beside bids or asks; a message has orders or levels'
+    const text = 'payload.orders stands beside bids or asks, but a message has either orders or levels'
     return { text, special: 'orders-and-levels-mixed' }
   }
   if (keyword === 'if') return { text: `${memberAt(path)} lacks a valid market, epoch, seq or digest` }

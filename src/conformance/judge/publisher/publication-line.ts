@@ -79,7 +79,7 @@ export class PublicationLine {
     const last = this.#last
     this.snapshots++
     if (last?.epoch === epoch && this.#start === undefined && seq > last.seq && prev !== last.seq) {
-      this.#say('snapshot-skips', `the SNAPSHOT is that after message ${seq}, the last one was ${last.seq}`, text)
+      this.#say('snapshot-skips', `the SNAPSHOT has the state after message ${seq}, the last one was ${last.seq}`, text)
     }
     this.#start = undefined
     this.#last = { epoch, seq }
@@ -110,7 +110,7 @@ export class PublicationLine {
       return false
     }
     if (epoch !== last.epoch) {
-      this.#say('epoch-without-snapshot', `message ${seq} is the first of the epoch ${epoch}`, text)
+      this.#say('epoch-without-snapshot', `message ${seq} is the first in the epoch ${epoch}`, text)
       this.#last = { epoch, seq }
       return false
     }

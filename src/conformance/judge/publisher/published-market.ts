@@ -194,7 +194,7 @@ export class PublishedMarket {
     const before = this.#position
     if (continues === undefined || before === undefined || before.epoch === epoch) return
     if (!continues.startsWith(`${before.epoch}.`) || Number(continues.slice(before.epoch.length + 1)) < before.seq) {
-      say('continues-wrong', `it is ${continues}, and message ${before.seq} of the epoch ${before.epoch} was sent`)
+      say('continues-wrong', `it is ${continues}, and message ${before.seq} in the epoch ${before.epoch} was sent`)
     }
   }
 
@@ -227,7 +227,7 @@ export class PublishedMarket {
         (price === undefined || decimalsOf(price) <= priceMax) &&
         (amount === undefined || decimalsOf(amount) <= amountMax)
       if (isFine) continue
-      say('too-many-decimals', `price ${price}, amount ${amount}; the instrument has ${priceMax} and ${amountMax}`)
+      say('too-many-decimals', `price ${price}, amount ${amount}, but the instrument has ${priceMax} and ${amountMax}`)
       return false
     }
     return true

@@ -210,7 +210,7 @@ export class PullConnection {
     if (type === 'error') return
     if ((type !== 'subscribe' && type !== 'unsubscribe') || !Array.isArray(channels)) {
       if (this.isMalformed) return
-      this.#run.report('acknowledgement-wrong', undefined, 'it is no acknowledgement with a list of channels', text)
+      this.#run.report('acknowledgement-wrong', undefined, 'it is not an acknowledgement with a channel list', text)
       return
     }
     for (const entry of channels) this.#acknowledge(type, membersOf(entry), text)

@@ -114,6 +114,6 @@ export class PullDriver implements ScenarioDriver {
     if (line === undefined) throw new Failed('the acknowledgement is wrong')
     if (isResumed) return
     const hasBegun = await this.run.until(() => line.hasBegun || !connection.isOpen, answer)
-    if (!hasBegun) this.run.fail('snapshot-missing', symbol, `none within ${answer / 1000} s of the acknowledgement`)
+    if (!hasBegun) this.run.fail('snapshot-missing', symbol, `none within ${answer / 1000} s after the acknowledgement`)
   }
 }

@@ -41,7 +41,7 @@ export const PULL_SCENARIOS: readonly Scenario<PullDriver>[] = [
   { name: 'wrong-token', plays: 'connects with another token', expects: 'a refused handshake', play: wrongToken },
   {
     name: 'unknown-market',
-    plays: 'subscribes a market that does not exist',
+    plays: 'subscribes an unknown market',
     expects: 'success false with a message, and no other effect',
     play: unknownMarket,
   },
@@ -65,13 +65,13 @@ export const PULL_SCENARIOS: readonly Scenario<PullDriver>[] = [
   },
   {
     name: 'resume-old',
-    plays: 'resumes after the oldest message that was seen',
+    plays: 'resumes after the oldest seen message',
     expects: 'resumed true and all messages since, or resumed false and a SNAPSHOT',
     play: resumeOld,
   },
   {
     name: 'resume-unknown',
-    plays: 'resumes in an epoch that never was, and after a number in the future',
+    plays: 'resumes in an unknown epoch, and after a future number',
     expects: 'resumed false and a SNAPSHOT',
     play: resumeUnknown,
   },
@@ -84,20 +84,20 @@ export const PULL_SCENARIOS: readonly Scenario<PullDriver>[] = [
   {
     name: 'slow-reader',
     plays: 'reads nothing for some seconds, then continues',
-    expects: 'nothing lost and in order, or a closed connection; a bounded number of unsent bytes',
+    expects: 'nothing lost and in order, or a closed connection, with a bounded number of unsent bytes',
     play: slowReader,
   },
   { name: 'ping', plays: 'sends a ping', expects: 'a pong', play: ping },
   {
     name: 'malformed-requests',
     plays: `sends ${MALFORMED.length + 1} malformed requests`,
-    expects: 'errors or closed connections; the publisher continues to serve others',
+    expects: 'errors or closed connections, while the publisher continues to serve others',
     play: malformedRequests,
   },
   {
     name: 'restart',
     plays: 'restarts the publisher with --restart and resumes after the last message',
-    expects: 'a new epoch that begins with a SNAPSHOT',
+    expects: 'a new epoch with a SNAPSHOT at its start',
     play: restart,
   },
 ]
@@ -218,7 +218,7 @@ async function slowReader(driver: PullDriver): Promise<string> {
   await run.until(() => hasAll() || !connection.isOpen, answer)
   const backlog = connection.checker.bytes - bytes
   if (backlog > run.options.backlogBytesMax) {
-    run.report('backlog-unbounded', symbol, `${backlog} bytes arrived that had been kept for ${stall / 1000} s`)
+    run.report('backlog-unbounded', symbol, `${backlog} bytes arrived after being kept for ${stall / 1000} s`)
   }
   if (!connection.isOpen) return 'the publisher closed the connection'
   if (!hasAll()) run.report('numbers-skipped', symbol, `the messages up to ${after.seq} did not arrive`)
@@ -268,7 +268,7 @@ async function restart(driver: PullDriver): Promise<string> {
   await command()
   const hasEnded = await run.until(() => !first.isOpen, run.options.times.answer)
   driver.forgetFirst()
-  if (!hasEnded) throw new Skipped('the command did not end the connections of the publisher')
+  if (!hasEnded) throw new Skipped('the command did not end the publisher’s connections')
   const connection = await reopened(driver)
   await driver.subscribe(connection, symbol, before)
   await run.until(() => connection.line(symbol)?.hasBegun === true || !connection.isOpen, run.options.times.answer)

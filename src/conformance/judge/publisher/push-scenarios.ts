@@ -13,12 +13,12 @@ export const PUSH_SCENARIOS: readonly Scenario<PushDriver>[] = [
   {
     name: 'connect',
     plays: 'waits for the publisher, then only observes',
-    expects: 'token, subprotocol, a SNAPSHOT of every market, messages without a gap, heartbeats',
+    expects: 'token, subprotocol, a SNAPSHOT for every market, messages without a gap, heartbeats',
     play: connect,
   },
   {
     name: 'snapshot-request',
-    plays: 'requests a SNAPSHOT of every market, twice',
+    plays: 'requests a SNAPSHOT for every market, twice',
     expects: 'a SNAPSHOT each time, and the messages after it',
     play: snapshotRequest,
   },
@@ -31,7 +31,7 @@ export const PUSH_SCENARIOS: readonly Scenario<PushDriver>[] = [
   },
   {
     name: 'accepted-behind',
-    plays: `cuts the connection and reports a message as accepted that is up to ${BEHIND} behind`,
+    plays: `cuts the connection and reports a message as accepted, up to ${BEHIND} behind`,
     expects: 'the messages since, or a SNAPSHOT',
     play: acceptedBehind,
   },
@@ -44,25 +44,25 @@ export const PUSH_SCENARIOS: readonly Scenario<PushDriver>[] = [
   {
     name: 'slow-accepted',
     plays: 'reports nothing as accepted for some seconds',
-    expects: 'messages and heartbeats that continue',
+    expects: 'continued messages and heartbeats',
     play: slowAccepted,
   },
   {
     name: 'slow-reader',
     plays: 'reads nothing for some seconds, then continues',
-    expects: 'nothing lost and in order, or a new connection; a bounded number of unsent bytes',
+    expects: 'nothing lost and in order, or a new connection, with a bounded number of unsent bytes',
     play: slowReader,
   },
   {
     name: 'rejected',
     plays: 'rejects the first market, then closes the connection with 1008',
-    expects: 'heartbeats that continue, then a new connection after a delay',
+    expects: 'continued heartbeats, then a new connection after a delay',
     play: rejected,
   },
   {
     name: 'restart',
     plays: 'restarts the publisher with --restart',
-    expects: 'a new epoch that begins with a SNAPSHOT',
+    expects: 'a new epoch with a SNAPSHOT at its start',
     play: restart,
   },
 ]
@@ -164,7 +164,7 @@ async function slowReader(driver: PushDriver): Promise<string> {
   await driver.continued(await driver.connection())
   const { keptBytes } = connection
   if (keptBytes > run.options.backlogBytesMax) {
-    run.report('backlog-unbounded', undefined, `${keptBytes} bytes arrived that had been kept for ${stall / 1000} s`)
+    run.report('backlog-unbounded', undefined, `${keptBytes} bytes arrived after being kept for ${stall / 1000} s`)
   }
   if (!connection.isOpen) return 'the publisher opened a new connection'
   return `${connection.checker.bytes - bytes} bytes arrived afterwards, ${keptBytes} of them kept`
@@ -194,7 +194,7 @@ async function restart(driver: PushDriver): Promise<string> {
   driver.release()
   await command()
   const hasEnded = await run.until(() => !connection.isOpen, run.options.times.answer)
-  if (!hasEnded || before === undefined) throw new Skipped('the command did not end the connection of the publisher')
+  if (!hasEnded || before === undefined) throw new Skipped('the command did not end the publisher’s connection')
   const next = await driver.connection()
   await driver.continued(next)
   const epoch = market?.position?.epoch

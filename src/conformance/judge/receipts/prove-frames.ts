@@ -71,7 +71,7 @@ export class FramesProof {
     } else if (value.channel === 'market_data') {
       const message = readBookMessage(value)
       if (message === undefined) {
-        this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a message of tidegate.v1`)
+        this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a tidegate.v1 message`)
       } else this.#onBook(message)
     } else if (value.channel === 'execution_data') this.#onExecution(value)
   }
@@ -88,7 +88,7 @@ export class FramesProof {
     const market = isObject(payload) ? payload.market : undefined
     const { cursor, prev } = isObject(stream) ? stream : {}
     if (typeof market !== 'string' || typeof cursor !== 'string') {
-      this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a message of tidegate.v1`)
+      this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a tidegate.v1 message`)
       return
     }
     this.#receipts.executions.total += 1

@@ -162,7 +162,7 @@ function compare(
       if (!isSameScale) {
         const decimals = `${definition.priceDecimals} and ${definition.amountDecimals}`
         receipts.fail(listed, 'decimals-differ', `the recording has ${decimals}`)
-      } else if (receipt.depth !== depth) receipts.fail(listed, 'depth-differs', `the cursor is of the depth ${depth}`)
+      } else if (receipt.depth !== depth) receipts.fail(listed, 'depth-differs', `the cursor has the depth ${depth}`)
       else if (own !== receipt.digest) {
         receipts.fail(listed, 'digest-differs', `the receipt has ${receipt.digest}, the recording gives ${own}`)
       } else if (receipt.time !== time) receipts.fail(listed, 'time-differs', `the commit is of ${time}`)

@@ -56,7 +56,7 @@ export function readReceipt(text: string, keys: ReceiptKeys): ReceiptReading {
   const isSigned = verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))
   if (!isSigned) return fault('signature-wrong', `of the key ${kid}`)
   const claims = claimsOf(payload)
-  if (claims === undefined) return fault('receipt-malformed', 'a member of the payload is missing or has another type')
+  if (claims === undefined) return fault('receipt-malformed', 'a payload member is missing or has another type')
   return { ok: true, receipt: { ...claims, issuer: String(payload.iss), keyId: String(kid) } }
 }
 

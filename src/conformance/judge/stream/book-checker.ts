@@ -145,7 +145,7 @@ export class BookChecker {
   #readSide(side: BookSide, payload: Payload): WireLevel[] {
     const list = levelList(payload[side])
     if (list === undefined) {
-      this.#report('field-missing', `${side} is not a list of levels`)
+      this.#report('field-missing', `${side} is not a level list`)
       return []
     }
     const levels: WireLevel[] = []

@@ -48,7 +48,7 @@ export class HeartbeatChecker {
     const age = nowMilliseconds - this.#since
     if (age <= allowed) return undefined
     this.#isLate = true
-    if (!this.#hasHeartbeat) return `none within ${FIRST_MILLISECONDS_MAX} ms of the acknowledgement`
+    if (!this.#hasHeartbeat) return `none within ${FIRST_MILLISECONDS_MAX} ms after the acknowledgement`
     return `none for ${Math.round(age)} ms, the interval is ${Math.round(this.#intervalMilliseconds ?? 0)} ms`
   }
 

@@ -191,7 +191,7 @@ export class StreamConnection {
 
   #unreachable(reason: string): Ending {
     if (this.#hasBeenOpen) return { reason, isFinal: false }
-    return { reason: `${reason}; is the service running?`, isFinal: true }
+    return { reason: `${reason}. Is the service running?`, isFinal: true }
   }
 
   /**

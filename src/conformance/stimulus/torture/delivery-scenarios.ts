@@ -12,7 +12,7 @@ const SILENCE_SECONDS_MAX = 60
 export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   {
     name: 'acknowledgement-twice',
-    plays: 'close 1012, then on the next connection the acknowledgement of the subscription twice',
+    plays: 'close 1012, then on the next connection the subscription’s acknowledgement twice',
     expects: 'ignore the second: keep the connection, subscribe nothing again',
     waitSeconds: 10,
     async play(driver, connection, waitSeconds) {
@@ -24,7 +24,7 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'slow-delivery',
-    plays: 'close 1012, then on the next connection every message in pieces of 64 bytes, 2 ms apart',
+    plays: 'close 1012, then on the next connection every message in 64-byte pieces, 2 ms apart',
     expects: 'put the pieces together and keep the connection',
     waitSeconds: SLOW_SECONDS,
     async play(driver, connection, waitSeconds) {
@@ -38,7 +38,7 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'large-snapshot',
-    plays: 'a second SNAPSHOT in the stream, of 1.2 MB in fragments, then one UPDATE of the same size',
+    plays: 'a second SNAPSHOT in the stream, 1.2 MB in fragments, then one UPDATE with the same size',
     expects: 'replace the book and keep the connection',
     waitSeconds: 10,
     async play(driver, connection, waitSeconds) {
@@ -73,7 +73,7 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   {
     name: 'pause',
     plays: `nothing at all for ${PAUSE_SECONDS} s, then one conflated UPDATE and the stream`,
-    expects: 'keep the connection, or open another; be subscribed to everything afterwards',
+    expects: 'keep the connection, or open another, and be subscribed to everything afterwards',
     waitSeconds: PAUSE_SECONDS,
     async play(driver, connection, waitSeconds) {
       connection.transport?.deliver('held')
@@ -84,7 +84,7 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'silence',
-    plays: 'nothing any more on a connection that is not closed',
+    plays: 'nothing any more on an open connection',
     expects: `take the connection for lost and open another within ${SILENCE_SECONDS_MAX} s`,
     waitSeconds: SILENCE_SECONDS_MAX,
     async play(driver, connection, waitSeconds) {

@@ -116,7 +116,7 @@ export class ScenarioDriver {
     const limit = client === undefined ? PERSON_START_MILLISECONDS_MAX : PROGRAM_START_MILLISECONDS_MAX
     const hasCome = await this.#until(() => isSettled() || client?.isRunning === false, limit)
     if (isSettled()) return this.service.current as ScriptedConnection
-    const how = client?.ending ?? (hasCome ? '' : 'it subscribed no market of this server in time')
+    const how = client?.ending ?? (hasCome ? '' : 'it subscribed none of this server’s markets in time')
     throw new ClientMissing(`there is no client to test: ${how}`)
   }
 

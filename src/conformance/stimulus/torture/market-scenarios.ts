@@ -16,7 +16,7 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
     plays:
       'one UPDATE that removes every level and a TOP_OF_BOOK with empty sides (in tidegate.v1 heartbeats with ' +
       `live: false); after ${WITHDRAWN_SECONDS} s one UPDATE that restores the book`,
-    expects: 'keep the connection and its subscriptions; show the market as having no book',
+    expects: 'keep the connection and its subscriptions, and show the market without a book',
     waitSeconds: WITHDRAWN_SECONDS,
     async play(driver, connection, waitSeconds) {
       const market = driver.marketOf(connection)
@@ -32,7 +32,7 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'market-changed',
-    plays: 'an unsubscribe notice that says the market was changed; the market has other decimals from then on',
+    plays: 'an unsubscribe notice for a changed market. The market has other decimals from then on',
     expects: 'forget the book and subscribe the market again, on the same connection',
     waitSeconds: SUBSCRIBE_SECONDS,
     async play(driver, connection, waitSeconds) {
@@ -45,7 +45,7 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'resubscribe-fails-once',
-    plays: 'an unsubscribe notice that says the market was changed, then INTERNAL_SERVER_ERROR to the next subscribe',
+    plays: 'an unsubscribe notice for a changed market, then INTERNAL_SERVER_ERROR to the next subscribe',
     expects: 'subscribe again later, on this connection or on a new one',
     waitSeconds: 120,
     async play(driver, connection, waitSeconds) {
@@ -63,7 +63,7 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'market-removed',
-    plays: 'an unsubscribe notice that says the market was removed; its subscription is refused from then on',
+    plays: 'an unsubscribe notice for a removed market. Its subscription is refused from then on',
     expects: 'subscribe again, and give the market up on UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
     waitSeconds: SUBSCRIBE_SECONDS,
     async play(driver, connection, waitSeconds) {

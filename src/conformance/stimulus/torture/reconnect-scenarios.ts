@@ -32,7 +32,7 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   closeScenario('executionGap'),
   {
     name: 'close-4001',
-    plays: `close 4001 "${CLOSE_CODES.tokenRevoked.reason}"; the token is answered 401 from then on`,
+    plays: `close 4001 "${CLOSE_CODES.tokenRevoked.reason}", and the token is answered 401 from then on`,
     expects: 'get a new token, reconnect with it and subscribe everything again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
@@ -44,7 +44,7 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   closeScenario('stale'),
   {
     name: 'connection-lost',
-    plays: 'the end of the TCP connection without a close frame (1006)',
+    plays: 'the TCP connection’s end without a close frame (1006)',
     expects: 'reconnect and subscribe everything again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
@@ -114,7 +114,7 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'outage',
-    plays: `the end of the TCP connection, then no answer to anything for ${OUTAGE_SECONDS} s`,
+    plays: `the TCP connection’s end, then no answer to anything for ${OUTAGE_SECONDS} s`,
     expects: 'keep trying, with growing delays, until the service answers again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {

@@ -13,7 +13,7 @@ export const RESUME_SCENARIOS: readonly Scenario[] = [
   {
     name: 'resume-cursor',
     plays: 'close 1012 (tidegate.v1)',
-    expects: 'reconnect and resume each channel from the last cursor that was sent',
+    expects: 'reconnect and resume each channel from its last cursor',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       await checkResume(driver, connection, waitSeconds)
@@ -23,7 +23,7 @@ export const RESUME_SCENARIOS: readonly Scenario[] = [
     name: 'resume-refused',
     plays:
       'close 1012, then a service that accepts no earlier cursor: a SNAPSHOT without prev, executions with ' +
-      'resumed: false; then close 1012 again (tidegate.v1)',
+      'resumed: false, then close 1012 again (tidegate.v1)',
     expects: 'begin again from the SNAPSHOT, and resume from the new cursors afterwards',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {

@@ -36,7 +36,7 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
   ),
   {
     name: 'close-4003',
-    plays: `close 4003 "${CLOSE_CODES.revoked.reason}"; handshakes are answered 403 from then on`,
+    plays: `close 4003 "${CLOSE_CODES.revoked.reason}", and handshakes are answered 403 from then on`,
     expects: 'stop, and ask a person to contact the operator',
     waitSeconds: ABSENCE_SECONDS,
     async play(driver, connection, waitSeconds) {

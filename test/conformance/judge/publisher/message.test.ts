@@ -43,19 +43,19 @@ it.each<[string, Record<string, unknown>, string | undefined, string | undefined
         { price: 7, amount: '1' },
       ],
     }),
-    'payload.asks[1].price is a JSON number; prices and amounts are text',
+    'payload.asks[1].price is a JSON number, but prices and amounts are text',
     'number-not-text',
   ],
   [
     'has an order amount as a number',
     update({ orders: [{ ...order, amount: 7 }] }),
-    'payload.orders[0].amount is a JSON number; prices and amounts are text',
+    'payload.orders[0].amount is a JSON number, but prices and amounts are text',
     'number-not-text',
   ],
   [
     'has an order of an unknown type',
     update({ orders: [order, { type: 'x' }] }),
-    'payload.orders[1].type is not one of the types of order changes',
+    'payload.orders[1].type is not an order change type',
     undefined,
   ],
   [
@@ -67,7 +67,7 @@ it.each<[string, Record<string, unknown>, string | undefined, string | undefined
   [
     'has orders beside levels',
     update({ orders: [], bids: [] }),
-    'payload.orders stands beside bids or asks; a message has orders or levels',
+    'payload.orders stands beside bids or asks, but a message has either orders or levels',
     'orders-and-levels-mixed',
   ],
   [
@@ -97,7 +97,7 @@ it.each<[string, Record<string, unknown>, string | undefined, string | undefined
   [
     'has a day that its month lacks',
     update({ time: '2026-02-30T00:00:00Z' }),
-    'payload.time is on a day that its month does not have',
+    'payload.time is on a day that does not exist',
     undefined,
   ],
   [
