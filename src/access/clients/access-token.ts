@@ -56,7 +56,7 @@ export function signAccessToken(authority: Authority, key: SigningKey, token: Ne
   return signJwt(claims, { alg: ALGORITHM, typ: TYPE, kid: key.keyId }, key.privateKey)
 }
 
-const INVALID = { ok: false, reason: 'it is not one that this service issued' } as const
+const INVALID = { ok: false, reason: 'this service did not issue it' } as const
 
 export type TokenReading =
   | { readonly ok: true; readonly token: AccessToken }

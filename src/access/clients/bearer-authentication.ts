@@ -27,7 +27,7 @@ export async function authenticateBearer(
   const unavailable = (detail: string) =>
     new Problem('unavailable', detail, { headers: { 'Retry-After': String(retryAfterSeconds) } })
   // Without the directory no token can be verified. A 401 would blame the client.
-  if (!directory.loaded) return unavailable('the directory of clients is not loaded yet')
+  if (!directory.loaded) return unavailable('the client directory is not loaded yet')
   const verdict = await verifier.verify(credentials)
   if (verdict.ok) return verdict.token
   if (verdict.unavailable) return unavailable(`the token cannot be verified: ${verdict.reason}`)

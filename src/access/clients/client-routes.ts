@@ -12,7 +12,7 @@ const Count = Type.Integer({ minimum: 1 })
 
 const ClientLimits = Type.Object(
   {
-    connections_max: { ...Count, description: 'Connections of the client to the stream' },
+    connections_max: { ...Count, description: 'The client’s stream connections' },
     subscriptions_max: { ...Count, description: 'Subscriptions of one connection' },
     inbound_per_second: { ...Count, description: 'Messages to the stream on one connection' },
     rest_rate_per_second: { ...Count, description: 'Requests for each operation' },
@@ -24,11 +24,11 @@ const OwnClient = Type.Object(
   {
     client_id: Type.String(),
     customer_id: Type.String(),
-    name: Type.Optional(Type.String({ description: 'The name that the operator gave to the client' })),
+    name: Type.Optional(Type.String({ description: 'The client’s name, chosen by the operator' })),
     scopes: Type.Array(Type.String(), {
-      description: 'Scopes that its tokens may have; with an external issuer, those of this token',
+      description: 'Scopes its tokens may have. With an external issuer: this token’s scopes',
     }),
-    streaming: Type.Boolean({ description: 'Whether the customer is on the allow list of the stream' }),
+    streaming: Type.Boolean({ description: 'Whether the customer is on the stream’s allow list' }),
     plan: Type.Object({ name: Type.String() }, { description: '`unlimited`: nothing but the limits below' }),
     limits: ClientLimits,
     secrets: Type.Array(Secret, { description: 'The valid ones, the oldest first, without values' }),

@@ -156,7 +156,7 @@ export async function createSecret(
 ): Promise<NewSecret & Pick<ClientDocument, 'scopes'>> {
   const { secrets, scopes } = await lockClient(transaction, clientId)
   if (secrets.length >= SECRETS_PER_CLIENT_MAX) {
-    throw new Problem('invalid_state', `the client has ${SECRETS_PER_CLIENT_MAX} valid secrets; delete one first`, {
+    throw new Problem('invalid_state', `the client has ${SECRETS_PER_CLIENT_MAX} valid secrets. Delete one first`, {
       meta: { current: 'two_secrets', secrets },
     })
   }

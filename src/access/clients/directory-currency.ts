@@ -106,7 +106,7 @@ export class DirectoryCurrency {
     if (isStale)
       log.error(
         { 'auth.directory_stale_seconds': staleSeconds },
-        'this node reaches neither the store nor a node that does: it refuses new connections until it does',
+        'this node can reach the store neither directly nor through another node: it refuses new connections until it can',
       )
     else log.info({}, 'customers and clients are current again: new connections are accepted')
   }

@@ -46,7 +46,7 @@ export class EncryptionKey {
   /** Throws when this is not the key, or when the text was changed or belongs to another row. */
   decrypt(text: string, row: string): Buffer {
     const [, id, nonce = '', tag = '', data = ''] = FORM.exec(text) ?? []
-    if (id === undefined) throw new Error(`${row} is not in a form that this version can decrypt`)
+    if (id === undefined) throw new Error(`${row} has a format this version cannot decrypt`)
     requireKey(this, id)
     const decipher = createDecipheriv(ALGORITHM, this.#key, Buffer.from(nonce, 'base64url'), { authTagLength: 16 })
     decipher.setAAD(this.#boundTo(row)).setAuthTag(Buffer.from(tag, 'base64url'))

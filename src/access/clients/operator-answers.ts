@@ -40,11 +40,11 @@ const clientMembers = {
   customer_id: Uuid,
   name: Type.String(),
   scopes: Type.Array(Type.String()),
-  publish_markets: Type.Array(Type.String(), { description: 'Markets that it may publish' }),
+  publish_markets: Type.Array(Type.String(), { description: 'Markets it may publish' }),
   enabled: Type.Boolean(),
   secrets: Type.Array(Secret, { description: 'The valid ones, without values' }),
   tokens_valid_from: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Tokens that were issued earlier are no longer accepted' }),
+    Type.String({ format: 'date-time', description: 'Earlier tokens are no longer accepted' }),
   ),
   created_at: Time,
 }
@@ -57,9 +57,9 @@ const SecretValue = Type.String({ description: 'Returned once' })
 
 /** With the secret and the scopes, they make up a credentials file. */
 const addressMembers = {
-  base_url: Type.String({ description: 'Base address of the REST API' }),
-  auth_url: Type.String({ description: 'Base address of the token endpoint' }),
-  ws_url: Type.String({ description: 'Base address of the stream' }),
+  base_url: Type.String({ description: 'REST API base address' }),
+  auth_url: Type.String({ description: 'Token endpoint base address' }),
+  ws_url: Type.String({ description: 'Stream base address' }),
 }
 
 export const NewClientAnswer = Type.Object(
@@ -124,10 +124,10 @@ const AuditEntry = Type.Object(
     created_at: Time,
     actor: Type.String({
       description:
-        '`operator:` and a name, `client:` and an id, `operator` for the token of `operator.token`, or `worker`',
+        '`operator:` and a name, `client:` and an id, `operator` for the `operator.token` token, or `worker`',
     }),
     action: Type.String({ description: 'Noun and verb, such as `customer.create`' }),
-    subject: Type.String({ description: 'The id of the record that was changed' }),
+    subject: Type.String({ description: 'The changed record’s id' }),
     detail: Type.Record(Type.String(), Type.Unknown()),
   },
   { title: 'AuditEntry' },

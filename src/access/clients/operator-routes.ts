@@ -76,7 +76,7 @@ const CustomersQuery = Type.Object({
       minLength: 1,
       maxLength: 200,
       pattern: '^[^\\0]*$',
-      description: 'The beginning of the name; the case of letters does not matter',
+      description: 'The beginning of the name, in small or capital letters',
     }),
   ),
   ids: Type.Optional(Type.String({ description: `Up to ${IDS_MAX} ids, separated by commas` })),

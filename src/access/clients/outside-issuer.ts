@@ -29,7 +29,7 @@ const TYPES = ['at+jwt', 'jwt']
 /** How far the issuer's clock may differ from ours. */
 const TOLERANCE_SECONDS = 30
 
-const INVALID = refuse('it is not one of the issuer that this service trusts')
+const INVALID = refuse('its issuer is not the one this service trusts')
 
 export function createOutsideIssuer(options: OutsideIssuerOptions): TokenIssuer {
   const { clock, log, directory } = options
@@ -48,7 +48,7 @@ export function createOutsideIssuer(options: OutsideIssuerOptions): TokenIssuer 
         nowMilliseconds,
       })
       const present = await keys.current()
-      if (present === undefined) return { ...refuse('the keys of its issuer cannot be fetched'), unavailable: true }
+      if (present === undefined) return { ...refuse('its issuer’s keys cannot be fetched'), unavailable: true }
       let reading = await readJwt(text, rules(present))
       if (!reading.ok && reading.fault === 'no-key') {
         const newer = await keys.newer()

@@ -42,8 +42,7 @@ export class OutsideKeys {
       freshMilliseconds: KEYS_FRESH_MILLISECONDS,
       pauseMilliseconds: PAUSE_MILLISECONDS,
       fetch: () => this.#fetch(),
-      onFailure: (error, kept) =>
-        log.warn({ err: error, url, kept }, 'the keys of the external issuer were not fetched'),
+      onFailure: (error, kept) => log.warn({ err: error, url, kept }, 'the external issuer’s keys were not fetched'),
     })
   }
 
@@ -78,7 +77,7 @@ export class OutsideKeys {
     if (text === this.#reported) return
     this.#reported = text
     const { url, log } = this.#options
-    if (skipped.length > 0) log.warn({ url, keys: skipped }, 'keys of the external issuer are not used')
+    if (skipped.length > 0) log.warn({ url, keys: skipped }, 'some keys from the external issuer are not used')
   }
 }
 

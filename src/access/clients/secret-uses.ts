@@ -86,7 +86,7 @@ export class SecretUses {
           and coalesce(last_used_at, '-infinity') < wanted.at
       `.execute(db.tables())
     } catch (error) {
-      log.warn({ err: error }, 'the last uses of client secrets could not be stored; the next attempt is in a minute')
+      log.warn({ err: error }, 'the client secrets’ last uses could not be stored. The next attempt is in a minute')
       // Later uses of the same secrets may have been noted meanwhile.
       for (const use of uses) if (!this.#uses.has(use.hash)) this.#uses.set(use.hash, use)
       this.#schedule()

@@ -50,7 +50,7 @@ export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningK
   )
   app.post('/signing-keys/encrypt', answered(Encryption, { body: Nothing }), (request) => {
     if (encryptionKey === undefined) {
-      throw new Problem('invalid_state', 'keys.encryption_key is not set; set it on every node first', {
+      throw new Problem('invalid_state', 'keys.encryption_key is not set. Set it on every node first', {
         meta: { current: 'no_encryption_key' },
       })
     }

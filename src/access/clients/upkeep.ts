@@ -75,15 +75,14 @@ export class Upkeep {
         const done = await db.transaction<AuthTables, KeyWork>(async (transaction) =>
           keepSigningKeys(transaction, await readStoreTime(transaction), rotationMilliseconds, encryptionKey),
         )
-        if (done.isSuccessorDue)
-          log.info({}, 'a signing key was created; it signs after it has been published for a while')
+        if (done.isSuccessorDue) log.info({}, 'a signing key was created. It signs after a publication period')
         if (done.retirable.length > 0) log.info({ keys: done.retirable }, 'signing keys retired')
       }
       if ([...directory.revokedTokens].some((token) => isRevocationOver(token, now))) {
         await db.transaction<AuthTables, number>((transaction) => deleteOldRevocations(transaction))
       }
     } catch (error) {
-      log.warn({ err: error }, 'the maintenance of keys and revocations failed; the next attempt is in a minute')
+      log.warn({ err: error }, 'the maintenance of keys and revocations failed. The next attempt is in a minute')
     }
   }
 }

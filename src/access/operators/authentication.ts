@@ -55,7 +55,7 @@ export class OperatorAuthentication {
     const secret = authorization === undefined ? readSessionCookie(cookie, channelOf(request, channel)) : undefined
     if (secret !== undefined) {
       if (needsOrigin && !isOwnOrigin(request, channel)) {
-        throw new Problem('csrf_failed', 'Origin: must be that of this listener')
+        throw new Problem('csrf_failed', 'Origin: must be this listener’s origin')
       }
       return await this.#operatorOfSession({ secret, csrfToken: readCsrfToken(request) })
     }
@@ -70,7 +70,7 @@ export class OperatorAuthentication {
     onGuess(clientAddress)
     const verdict = this.#limiter.take(addressBlock(clientAddress))
     if (!verdict.allowed) throw rateLimited(verdict)
-    throw invalidToken('Authorization: this is not the operator token, and not a valid token of an operator')
+    throw invalidToken('Authorization: this is neither the operator token nor an operator’s valid token')
   }
 
   /**
@@ -95,7 +95,7 @@ export class OperatorAuthentication {
     const session = await this.#findSession(secrets, true)
     if (session === undefined) throw new Problem('session_ended', 'the session has ended: sign in again')
     if (session === 'foreign_page' || csrfToken === undefined) {
-      throw new Problem('csrf_failed', 'X-CSRF-Token: must be the csrf_token of the session')
+      throw new Problem('csrf_failed', 'X-CSRF-Token: must be the session’s csrf_token')
     }
     const { name, role, issuers } = session
     return { name, role, via: 'session', issuers, session: { secret, csrfToken, ...session } }

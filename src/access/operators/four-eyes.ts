@@ -172,13 +172,13 @@ const requestMembers = {
   summary: Type.String(),
   params: Type.Record(Type.String(), Type.String(), { description: 'The parameters in the path' }),
   body: Type.Record(Type.String(), Type.Unknown()),
-  subject: Type.String({ description: 'The id of the record that is changed, or what names it' }),
-  comment: Type.String({ description: 'Why, for the operator who confirms; empty: requested by an earlier version' }),
+  subject: Type.String({ description: 'The changed record’s id, or another name for it' }),
+  comment: Type.String({ description: 'Why, for the confirming operator. Empty: requested by an earlier version' }),
   status: textChoice(CHANGE_REQUEST_STATUSES),
   requested_by: Type.String(),
   decided_by: Type.Optional(Type.String()),
   decided_at: Type.Optional(time),
-  detail: Type.Optional(Type.String({ description: 'Of FAILED: why the confirmed call was refused' })),
+  detail: Type.Optional(Type.String({ description: 'Only for FAILED: why the confirmed call was refused' })),
   expires_at: time,
   created_at: time,
 }
@@ -189,7 +189,7 @@ const ChangeRequestWithRecord = Type.Object(
     record: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'The record as the first operator saw it, as its GET call returns it; only for roles that may confirm, and absent where the call creates a record',
+          'The record as the first operator saw it, in its GET call’s form. Only for roles that may confirm. Absent where the call creates a record',
       }),
     ),
     changes: Type.Optional(
@@ -197,17 +197,17 @@ const ChangeRequestWithRecord = Type.Object(
         Type.Object(
           {
             field: Type.String({ description: 'Its path, such as `destination.crypto.address`' }),
-            before: Type.Optional(Type.Unknown({ description: 'In `record`; absent: it was not there' })),
+            before: Type.Optional(Type.Unknown({ description: 'The value in `record`. Absent: it was not there' })),
             now: Type.Optional(Type.Unknown({ description: 'Absent: it is no longer there' })),
           },
           { title: 'FieldChange' },
         ),
-        { description: 'The fields of the record that have changed since; only while it can be confirmed' },
+        { description: 'The record’s fields that have changed since. Only while it can be confirmed' },
       ),
     ),
     version: Type.Optional(
       Type.String({
-        description: 'The version of the record as it is now, for `confirm`; only while it can be confirmed',
+        description: 'The record’s current version, for `confirm`. Only while it can be confirmed',
       }),
     ),
   },
@@ -218,7 +218,7 @@ const Confirmation = Type.Object(
     version: Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Of the record that was seen: `version` of the request',
+      description: 'The version of the record that was seen: the request’s `version`',
     }),
   },
   { additionalProperties: false },
@@ -278,7 +278,7 @@ async function confirm(
   const compare = (record: unknown, next: string) => {
     const seen = record === undefined ? undefined : (JSON.parse(writeJson(record)) as SeenRecord)
     if (versionOf(seen) === request.body.version) return
-    throw new Problem('record_changed', `version: the record has another one by now; ${next}`)
+    throw new Problem('record_changed', `version: the record has changed: ${next}`)
   }
   compare(await ownCalls.readRecord(app, operator, toConfirm), 'read the request again')
   const { requested, requesters, ...credential } = await db.transaction<OperatorTables, Confirmed>((transaction) =>

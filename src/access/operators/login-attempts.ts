@@ -66,7 +66,7 @@ export class LoginAttempts {
     this.#codesOfName = new RateLimiter(options.clock, CODES_OF_NAME)
     this.#logins = new Counter({
       name: 'tidegate_operator_logins_total',
-      help: 'Attempts of people to sign in to the operator listener, by result: succeeded, failed, limited',
+      help: 'People’s sign-in attempts at the operator listener, by result: succeeded, failed, limited',
       labelNames: ['result'],
       registers: [options.metrics],
     })
@@ -95,7 +95,9 @@ export class LoginAttempts {
   ): Promise<Result> {
     const { socket } = request.raw
     if (this.#sockets.has(socket)) {
-      throw new Problem('rate_limited', 'this connection has another attempt', { headers: { 'retry-after': '1' } })
+      throw new Problem('rate_limited', 'another attempt on this connection is still being checked', {
+        headers: { 'retry-after': '1' },
+      })
     }
     this.#sockets.add(socket)
     try {

@@ -22,7 +22,7 @@ const REFUSAL_SECONDS = 120
 const Beginning = Type.Object(
   {
     return: Type.Optional(
-      Type.String({ pattern: RETURN_PATH, description: 'Path of the page of the console to show afterwards' }),
+      Type.String({ pattern: RETURN_PATH, description: 'Path of the console page to show afterwards' }),
     ),
   },
   { additionalProperties: false },

@@ -11,8 +11,8 @@ const tokenMembers = {
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   role: Role,
-  sources: Type.Optional(Type.Array(Type.String(), { description: 'The only ones that it may report; absent: all' })),
-  assets: Type.Optional(Type.Array(Type.String(), { description: 'The only ones that it may deal with; absent: all' })),
+  sources: Type.Optional(Type.Array(Type.String(), { description: 'The only ones it may report. Absent: all' })),
+  assets: Type.Optional(Type.Array(Type.String(), { description: 'The only ones it may deal with. Absent: all' })),
   created_at: Time,
   last_used_at: Type.Optional(Time),
 }
@@ -26,7 +26,7 @@ const operatorMembers = {
   openid: Type.Optional(
     Type.Object(
       { issuer: Type.String(), subject: Type.String({ description: 'The claim `sub`' }) },
-      { description: 'The identity at the outside issuer at which the operator signs in, instead of with a password' },
+      { description: 'The operator’s identity at the outside issuer, for sign-in without a password' },
     ),
   ),
   last_login_at: Type.Optional(Time),
@@ -40,13 +40,13 @@ export const OperatorPage = pageOf(Operator)
 
 const setup_link = Type.String({ description: 'Returned once: it sets password and one-time codes' })
 /** For a confirmed call's issued credentials. */
-const OF_REQUESTER = 'absent in the answer to a confirmation, because whoever requested the call has it'
+const OF_REQUESTER = 'Absent in the answer to a confirmation, because whoever requested the call has it'
 
 export const OperatorWithLink = Type.Object(
   {
     ...operatorMembers,
     setup_link: Type.Optional(
-      Type.String({ description: `Returned once: it sets password and one-time codes; ${OF_REQUESTER}` }),
+      Type.String({ description: `Returned once. It sets the password and one-time codes. ${OF_REQUESTER}` }),
     ),
     setup_expires_at: Time,
   },
@@ -65,12 +65,12 @@ export const NewOperatorAnswer = Type.Object(
 
 /** The first admin's link. */
 export const FirstLink = Type.Object({
-  file: Type.String({ description: 'The file of the data folder that has the link' }),
+  file: Type.String({ description: 'The file with the link, in the data folder' }),
   setup_link,
   setup_expires_at: Time,
 })
 
 export const NewApiToken = Type.Object(
-  { ...tokenMembers, token: Type.Optional(Type.String({ description: `Returned once; ${OF_REQUESTER}` })) },
+  { ...tokenMembers, token: Type.Optional(Type.String({ description: `Returned once. ${OF_REQUESTER}` })) },
   { title: 'NewApiToken' },
 )

@@ -48,7 +48,7 @@ const Subject = Type.String({
   pattern: '^[\\x20-\\x7e]+$',
   minLength: 1,
   maxLength: SUBJECT_CHARACTERS_MAX,
-  description: 'The claim `sub` of the person at the issuer of `operator.oidc.issuer`',
+  description: 'The person’s claim `sub` at the issuer in `operator.oidc.issuer`',
 })
 const NewOperator = Type.Object({ name: OperatorName, role: Role, subject: Type.Optional(Subject) }, strict)
 const OperatorChange = Type.Object(

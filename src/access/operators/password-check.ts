@@ -60,7 +60,7 @@ export async function findOperator(db: Db, name: string) {
 
 /** One answer for every possible error. */
 export function loginFailed(): Problem {
-  return new Problem('login_failed', 'name, password or code are not right, or the code was used before')
+  return new Problem('login_failed', 'the name, password or code is wrong, or the code was used before')
 }
 
 /**

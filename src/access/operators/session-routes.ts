@@ -39,7 +39,7 @@ const PASSWORD_CHARACTERS_MIN = 12
 const PASSWORD_CHARACTERS_MAX = 200
 
 const strict = { additionalProperties: false }
-const Code = Type.String({ pattern: '^[0-9]{6}$', maxLength: 6, description: 'The code of the authenticator app' })
+const Code = Type.String({ pattern: '^[0-9]{6}$', maxLength: 6, description: 'The authenticator app’s code' })
 const LinkToken = Type.String({ minLength: 1, maxLength: 200 })
 const NewPassword = Type.String({ minLength: PASSWORD_CHARACTERS_MIN, maxLength: PASSWORD_CHARACTERS_MAX })
 const ownMembers = { password: Type.String({ minLength: 1, maxLength: PASSWORD_CHARACTERS_MAX }), totp: Code }
@@ -60,15 +60,15 @@ const LoginWays = Type.Object({
   openid: Type.Optional(
     Type.Object(
       {
-        start: Type.String({ description: 'The address that begins a login: a page to open, with `return`' }),
-        label: Type.String({ description: 'The host of the issuer' }),
+        start: Type.String({ description: 'The address where a login begins: a page to open, with `return`' }),
+        label: Type.String({ description: 'The issuer’s host' }),
         refusal: Type.Optional(
           Type.Object(
             {
               reason: textChoice(LOGIN_REFUSALS),
               subject: Type.Optional(Type.String({ description: 'The person’s own id at the issuer' })),
             },
-            { description: 'Why the last login of this browser, a moment ago, did not succeed' },
+            { description: 'Why this browser’s login, a moment ago, did not succeed' },
           ),
         ),
       },
@@ -81,24 +81,26 @@ const Session = Type.Object(
   {
     operator: Type.Object({ name: Type.String(), role: Role }),
     via: textChoice(['session', 'api_token', 'operator_token']),
-    allows: Type.Array(Type.String(), { description: 'Method and path of every call that the role may make' }),
+    allows: Type.Array(Type.String(), { description: 'Method and path of every call the role may make' }),
     four_eyes: Type.Array(Type.String(), { description: 'The setting `operator.four_eyes`' }),
     has_password: Type.Optional(
       Type.Boolean({
-        description: 'Only of a session: whether the person signs in with a password, and may change it',
+        description: 'Only for a session: whether the person signs in with a password, and may change it',
       }),
     ),
     csrf_token: Type.Optional(
-      Type.String({ description: 'Only of a session: for `X-CSRF-Token`, which every call with the cookie needs' }),
+      Type.String({
+        description: 'Only for a session: the value for `X-CSRF-Token`, which every call with the cookie needs',
+      }),
     ),
     expires_at: Type.Optional(time),
     idle_seconds: Type.Optional(
-      Type.Integer({ description: 'Only of a session: it ends after so long without a request' }),
+      Type.Integer({ description: 'Only for a session: it ends after this time without a request' }),
     ),
     failed_logins: Type.Optional(
       Type.Object(
         { count: Type.Integer(), last_at: time },
-        { description: 'Only of a session: attempts with this name that failed between this login and the one before' },
+        { description: 'Only for a session: failed attempts with this name between this login and the previous one' },
       ),
     ),
   },
@@ -113,7 +115,7 @@ const SetupAnswer = Type.Object({
   ),
   totp: Type.Optional(
     Type.Object(totpMembers, {
-      description: 'With a password: the secret of the one-time codes, also as an address for authenticator apps',
+      description: 'With a password: the one-time codes’ secret, also as an address for authenticator apps',
     }),
   ),
 })
@@ -121,19 +123,21 @@ const SignedOut = Type.Object(
   {
     issuer_logout: Type.Optional(
       Type.String({
-        description: 'Only of a person who signed in at an issuer that has one: the page that signs out there too',
+        description: 'Only for a person from an issuer with such a page: the page that signs out there too',
       }),
     ),
   },
   { title: 'SignedOut' },
 )
 const PasswordChanged = Type.Object({
-  ended_sessions: Type.Integer({ description: 'Other sessions of the person, which have ended' }),
+  ended_sessions: Type.Integer({ description: 'The person’s other sessions, which have ended' }),
 })
 const NewAuthenticator = Type.Object({
-  token: Type.String({ description: 'For `POST /setup/confirm` with the first code; until then the old one is valid' }),
+  token: Type.String({
+    description: 'For `POST /setup/confirm` with the first code. Until then, the old one is valid',
+  }),
   expires_at: time,
-  totp: Type.Object(totpMembers, { description: 'The secret of the new one-time codes' }),
+  totp: Type.Object(totpMembers, { description: 'The new one-time codes’ secret' }),
 })
 
 /** Declares the calls without credentials, relative to `/admin/v1`. */

@@ -130,7 +130,7 @@ export async function changeOperator(
   confirmation?.compare(await getOperator(transaction, name))
   const { role = row.role, enabled = row.enabled, openid } = wanted
   if (role !== row.role && (isMachineRole(role) || isMachineRole(row.role))) {
-    const detail = `role: that of a machine never changes; create another operator instead of ${name}`
+    const detail = `role: a machine’s role never changes. Create another operator instead of ${name}`
     throw new Problem('invalid_state', detail, { meta: { current: row.role } })
   }
   if (isMachineRole(role) && openid) throw noLoginOf(role)
@@ -279,7 +279,7 @@ function refuseBounds(
   if (sources !== undefined && role !== 'deposit_reporter')
     throw refuse('/sources', 'only a deposit_reporter is bound to sources')
   if (assets !== undefined && !isMachineRole(role))
-    throw refuse('/assets', 'only a token of a machine is bound to assets')
+    throw refuse('/assets', 'only a machine’s token can be bound to assets')
 }
 
 /** Revokes a token. A missing token is no error. */
@@ -322,7 +322,7 @@ export async function lockPerson(transaction: Transaction<OperatorTables>, name:
   if (row.is_person) return row
   throw new Problem(
     'invalid_state',
-    'this operator has the token of the setting operator.token, and cannot be changed',
+    'this operator has the token from the setting operator.token, and cannot be changed',
     {
       meta: { current: 'built_in' },
     },

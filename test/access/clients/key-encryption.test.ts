@@ -37,7 +37,7 @@ describe('the encryption key', () => {
     expect(key.encrypt(Buffer.from('secret'), 'table.column.1')).not.toBe(text)
     expect(() => key.decrypt(text, 'table.column.2')).toThrow('table.column.2 was changed')
     expect(() => newKey().decrypt(text, 'table.column.1')).toThrow(EncryptionKeyProblem)
-    expect(() => key.decrypt('tg2.x', 'table.column.1')).toThrow('not in a form that this version can decrypt')
+    expect(() => key.decrypt('tg2.x', 'table.column.1')).toThrow('has a format this version cannot decrypt')
   })
 
   it('the encryption key rejects a ciphertext in which any one bit was changed', () => {

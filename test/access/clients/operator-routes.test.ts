@@ -140,11 +140,11 @@ describe('customers', () => {
     ['a number as name', { name: 7 }, '/name', 'must be of type string'],
     ['text as boolean', { name: 'x', streaming: 'true' }, '/streaming', 'must be of type boolean'],
     ['null', { name: 'x', streaming: null }, '/streaming', 'must be of type boolean'],
-    ['an unknown member', { name: 'x', strange: 1 }, '/strange', 'is not a known member; known are name, streaming'],
+    ['an unknown member', { name: 'x', strange: 1 }, '/strange', 'is not a known member: known are name, streaming'],
     ['an array', [], '', 'must be of type object'],
     ['no JSON', '{"name":', '', 'is not valid JSON (SyntaxError)'],
     ['a member twice', '{"name":"x","name":"y"}', '/name', 'is a duplicate member'],
-    ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not a known member; known are name, streaming'],
+    ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not a known member: known are name, streaming'],
     ['U+0000', '{"name":"a\\u0000"}', '/name', 'contains U+0000 or a lone surrogate'],
   ])('customers refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
     const answer = await ask('POST', '/customers', body)

@@ -101,7 +101,7 @@ describe('a token of an outside issuer', () => {
     expect(await detailOf(await issuer.token('stray', STREAM_SCOPE))).toContain('claim customer_id names no customer')
     expect(await detailOf(await issuer.token('bare', STREAM_SCOPE))).toContain('claim customer_id names no customer')
     const elsewhere = await issuer.token('known', STREAM_SCOPE, 'https://elsewhere.test')
-    expect(await detailOf(elsewhere)).toContain('not one of the issuer that this service trusts')
+    expect(await detailOf(elsewhere)).toContain('its issuer is not the one this service trusts')
     expect(await node.status(`${(await issuer.token('known', STREAM_SCOPE)).slice(0, -4)}AAAA`)).toBe(401)
   })
 

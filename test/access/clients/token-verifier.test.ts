@@ -130,7 +130,7 @@ describe('an access token', () => {
   ])('an access token with %s is refused', async (_what, change) => {
     expect(await verifier.verify(await change(await newToken()))).toEqual({
       ok: false,
-      reason: 'it is not one that this service issued',
+      reason: 'this service did not issue it',
     })
   })
 

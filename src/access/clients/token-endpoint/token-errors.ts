@@ -11,18 +11,18 @@ export const TOKEN_ERRORS = {
   invalid_request: {
     status: 400,
     meaning:
-      'a parameter is missing or sent twice, credentials come in two places, the body is broken; ' +
+      'a parameter is missing or sent twice, credentials come in two places, or the body is broken. ' +
       '405, 408, 413 or 415 where that status is more specific',
   },
-  invalid_client: { status: 401, meaning: 'client authentication failed, or is missing; the client may be disabled' },
+  invalid_client: { status: 401, meaning: 'client authentication failed or is missing, or the client is disabled' },
   unsupported_grant_type: { status: 400, meaning: '`grant_type` must be `client_credentials`' },
   invalid_scope: { status: 400, meaning: '`scope` is missing, does not exist, or is not held by the client' },
   server_error: { status: 500, meaning: 'an error on our side' },
   temporarily_unavailable: {
     status: 503,
     meaning:
-      'the clients are not loaded yet, or a revocation cannot be stored; 429 for too many requests, and from the ' +
-      'sixth failed authentication a minute of one client and address; `Retry-After` says when to try again',
+      'the clients are not loaded yet, or a revocation cannot be stored. 429: too many requests, or ' +
+      'more than five failed authentications per minute for one client and address. `Retry-After` gives the delay',
   },
 } as const
 
