@@ -27,10 +27,7 @@ export function registerCheckConfig(program: Command): void {
     .command('check-config')
     .description('shows the effective configuration with secrets masked, or every problem with its key')
     .option('--json', 'one JSON object instead of a table')
-    .option(
-      '--offline',
-      'contacts neither the venues about the sources of the markets nor the store about decimals of assets',
-    )
+    .option('--offline', 'contacts neither the venues about the markets’ sources nor the store about assets’ decimals')
     .addHelpText(
       'after',
       `

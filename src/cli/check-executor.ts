@@ -107,7 +107,7 @@ function readSecrets(path: string): readonly string[] {
   }
   const secrets = secretsOf(text)
   if (secrets === undefined || secrets.length === 0) {
-    throw new Error(`--secret-file: ${path} does not contain a secret: whsec_ and the base64 of 24 to 64 bytes`)
+    throw new Error(`--secret-file: ${path} does not contain a secret: whsec_ and 24 to 64 bytes in base64`)
   }
   return secrets
 }

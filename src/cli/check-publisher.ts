@@ -77,8 +77,8 @@ ${Object.entries(PUBLISHER_RULES)
 export function registerCheckPublisher(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   program
     .command('check-publisher')
-    .summary('checks an engine that publishes its book')
-    .description('Tests an engine that publishes its book, and reports every broken rule by name.')
+    .summary('checks an engine’s published book')
+    .description('Tests an engine’s published book, and reports every broken rule by name.')
     .argument('[url]', 'the engine’s address, like wss://engine.internal:9001/')
     .option(
       '--listen <address>',
@@ -105,7 +105,7 @@ async function check(
   environment: CommandEnvironment,
 ): Promise<void> {
   if ((url === undefined) === (options.listen === undefined)) {
-    throw new Error('give either the URL of the engine or --listen, such as: tidegate check-publisher --listen 9443')
+    throw new Error('give either the engine’s URL or --listen, such as: tidegate check-publisher --listen 9443')
   }
   const { stdout, stderr } = environment
   const token = tokenOf(options)
@@ -194,7 +194,7 @@ function runCommand(command: string): Promise<void> {
     child.on('error', reject)
     child.on('exit', (code) => {
       if (code === 0) resolve()
-      else reject(new Error(`the command of --restart ended with ${code ?? 'a signal'}`))
+      else reject(new Error(`the --restart command ended with ${code ?? 'a signal'}`))
     })
   })
 }

@@ -49,12 +49,12 @@ export function registerDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('checks this installation, while the service runs and while it does not')
-    .option('--json', 'one JSON object in place of lines')
-    .option('--operator-url <url>', 'operator API address of the running service, when operator.port is 0')
+    .option('--json', 'one JSON object instead of lines')
+    .option('--operator-url <url>', 'the running service’s operator API address, when operator.port is 0')
     .addHelpText(
       'after',
       `
-Each line is ok, warn (works now, put it right) or bad; exit code 1 when something is bad.
+Each line is ok, warn (works now, put it right) or bad. Exit code 1: something is bad.
 
 Examples:
   $ tidegate doctor --config /etc/tidegate/tidegate.yaml
@@ -111,7 +111,7 @@ async function examineService(examination: Examination): Promise<Finding[]> {
     holder = await dataFolderHolder(examination.config.data_dir)
   } catch (error) {
     const next = "put the data folder right, and run this as the service's user"
-    return [bad('service', `the lock of the data folder cannot be read (${reasonOf(error)})`, next)]
+    return [bad('service', `the data folder’s lock cannot be read (${reasonOf(error)})`, next)]
   }
   return holder === undefined ? examineStopped(examination) : examineRunning(examination, holder)
 }
@@ -152,7 +152,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
   } catch (error) {
     const next = holder.isElsewhere
       ? 'when that process has certainly ended, start once with --take-over'
-      : 'see its log; if it listens elsewhere, give its configuration, or --operator-url'
+      : 'see its log. If it listens elsewhere, give its configuration, or --operator-url'
     return [bad('service', `${text} and does not answer: ${reasonOf(error)}`, next), ...(store ?? [])]
   }
   return [
@@ -173,7 +173,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
 function storeFindings({ checks }: Readiness): Finding[] {
   const failed = checks.filter(({ name, ok: isWell }) => STORE_CHECKS.includes(name) && !isWell)
   if (failed.length === 0) return [ok('store', 'embedded, opened by the service, schema current')]
-  return failed.map(({ detail }) => bad('store', detail, 'see the log of the service'))
+  return failed.map(({ detail }) => bad('store', detail, 'see the service’s log'))
 }
 
 /** Starts to compare the wall clock with the monotonic clock. The returned function returns the finding. */

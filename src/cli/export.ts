@@ -120,7 +120,7 @@ async function pathsOf(path: string): Promise<string[]> {
   })
   if (!stats.isDirectory()) return [path]
   const files = await listRecordings(path)
-  if (files.length === 0) throw new Error(`${path} contains no recordings of a service`)
+  if (files.length === 0) throw new Error(`${path} contains no service recordings`)
   return files.map((file) => file.path)
 }
 

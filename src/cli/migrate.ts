@@ -57,7 +57,7 @@ async function replaceKeysOf(db: Db, { config, clock }: StoreOptions): Promise<v
     replaceKeys(transaction, ACTOR, nowMilliseconds, key),
   )
   process.stdout.write(
-    `${signingKeys} signing keys ended and ${secrets} client secrets deleted; the new keys are ` +
+    `${signingKeys} signing keys ended and ${secrets} client secrets deleted. The new keys are ` +
       `${key === undefined ? 'stored unencrypted' : `encrypted with the key ${key.id}`}\n`,
   )
 }

@@ -21,7 +21,7 @@ import { registerVerify } from './verify.ts'
 import { registerWatch } from './watch.ts'
 
 const HELP = `
-The examples write tidegate for the installed program; in a checkout it is: node dist/main.js <verb>`
+The examples write tidegate for the installed program. In a checkout it is: node dist/main.js <verb>`
 
 export function createProgram(): Command {
   const program = new Command('tidegate')

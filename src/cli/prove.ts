@@ -46,7 +46,7 @@ interface Verdict {
   readonly failures: readonly ReceiptFinding[]
 }
 
-const VERSION_1 = 'Receipts of version 1 are checksums, not a proof against a person who changes the files.'
+const VERSION_1 = 'Version 1 receipts are checksums, not a proof against a person who changes the files.'
 const KEYS_BYTES_MAX = 1_048_576
 const REQUEST_MILLISECONDS_MAX = 10_000
 
@@ -79,9 +79,10 @@ export function registerProve(program: Command, environment: CommandEnvironment 
 async function prove(files: readonly string[], options: ProveOptions, environment: CommandEnvironment): Promise<void> {
   const kinds = await Promise.all(files.map(isRecording))
   const areRecordings = kinds[0] === true
-  if (kinds.some((kind) => kind !== areRecordings)) throw new Error('the files are messages or recordings, not both')
+  if (kinds.some((kind) => kind !== areRecordings))
+    throw new Error('the files mix messages and recordings: give only one kind')
   if (areRecordings && options.receipts === undefined) {
-    throw new Error('a recording has no receipts: name the file that has them with --receipts')
+    throw new Error('a recording has no receipts: name the file with them in --receipts')
   }
   const receipts = new ReceiptList(await loadKeys(options.keys))
   for (const file of options.receipts === undefined ? files : [options.receipts]) {
@@ -91,7 +92,7 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
   if (areRecordings) await proveRecordings(files, receipts)
   else await proveFrames(files, receipts)
   if (receipts.count > 0 && receipts.countOf('unmatched') === receipts.count) {
-    receipts.report('receipts-unmatched', 'no receipt is of a book that the files contain')
+    receipts.report('receipts-unmatched', 'no receipt belongs to a book in the files')
   }
   const verdict: Verdict = {
     ok: receipts.findings.length === 0,
@@ -188,7 +189,7 @@ async function fetchText(url: string): Promise<string> {
 function reportText(verdict: Verdict): string {
   const { files, against, receipts, matched, messages, executions, unmatched, signers, books, failures, ok } = verdict
   const isRecording = against === 'recording'
-  const compared = isRecording ? 'the recorded books' : 'the books that the messages give'
+  const compared = isRecording ? 'the recorded books' : 'the books from the messages'
   const lines = [
     `${files.join(', ')}: ${countText(receipts, 'receipt')}, ${matched} with the checksum of ${compared}`,
     `  covered: ${coveredText(messages)} ${isRecording ? 'commits' : 'book messages'}, ${coveredText(executions)} executions`,
@@ -203,7 +204,7 @@ function reportText(verdict: Verdict): string {
   ]
   if (unmatched > 0) {
     lines.push(
-      `  ${unmatched} valid, but of a version before the first message or between two: only a recording has them`,
+      `  ${unmatched} valid, but for a version before the first message or between two: only a recording has them`,
     )
   }
   for (const { name, rule, count, examples } of failures) {

@@ -34,7 +34,7 @@ const PROGRESS_MILLISECONDS = 2_000
 const HELP = `
 The file can be read while it is written, and after a crash up to about the last second.
 
-Exit code 0: recorded until a signal or the end of the time. 1: the recording could not begin or continue. The file is
+Exit code 0: recorded until a signal or for the whole time. 1: the recording could not begin or continue. The file is
 complete up to this point.
 
 Examples:

@@ -78,12 +78,12 @@ function infoText(info: RecordingInfo): string {
     `  size        ${sizeText(info.bytes)}, ${info.entries} entries, ${info.keyframes} keyframes`,
     ...info.recorded.map(
       ({ market, sources, entries, executions, losses }) =>
-        `  ${market.padEnd(12)}${entries} entries, ${executions} executions, lost ${losses} times; from ${sources.join(' + ')}`,
+        `  ${market.padEnd(12)}${entries} entries, ${executions} executions, lost ${losses} times, from ${sources.join(' + ')}`,
     ),
   ]
   if (info.torn_bytes > 0) lines.push(`  torn end    ${info.torn_bytes} bytes, ignored`)
   for (const damage of info.damage) lines.push(`  damage      ${damage}`)
-  lines.push('', 'The configuration that replays it:', 'markets:')
+  lines.push('', 'The configuration for its replay:', 'markets:')
   for (const market of info.markets) lines.push(`  - ${JSON.stringify(market)}`)
   return `${lines.join('\n')}\n`
 }

@@ -29,8 +29,8 @@ const NAME_WIDTH = Math.max(...SCENARIOS.map(({ name }) => name.length))
 
 const HELP = `
 The client under test is the program after \`--\`, which is started again after each scenario that ends it, or any client
-that you point at the addresses in the credentials file. It subscribes at least one of the markets. Times of the service
-are divided by --pace; delays of the client are not, so that up to 40 s pass before a client counts as gone.
+with the credentials file’s addresses. It subscribes at least one of the markets. The service’s times
+are divided by --pace. The client’s delays are not: up to 40 s pass before a client counts as gone.
 
 Exit code 0: every reaction was right. 1: a reaction was wrong, or there was no client.
 
@@ -131,14 +131,14 @@ function summaryText(results: readonly ScenarioResult[]): string {
 function marketList(text: string): readonly string[] {
   const symbols = text.split(',')
   if (!symbols.every((symbol) => /^[A-Z0-9]{4,20}$/.test(symbol)) || new Set(symbols).size < symbols.length) {
-    throw new InvalidArgumentError('It must be a list of different symbols, like BTCUSD,ETHUSD.')
+    throw new InvalidArgumentError('It must list different symbols, like BTCUSD,ETHUSD.')
   }
   return symbols
 }
 
 function addScenario(name: string, earlier: readonly string[] = []): readonly string[] {
   if (!SCENARIOS.some((scenario) => scenario.name === name)) {
-    throw new InvalidArgumentError('It must be the name of a scenario; --help lists them.')
+    throw new InvalidArgumentError('It must be a scenario’s name. --help lists them.')
   }
   return [...earlier, name]
 }

@@ -77,11 +77,11 @@ export function registerVerify(program: Command, environment: CommandEnvironment
     .description('Rebuilds a service’s books from its stream and reports every violated rule by name.')
     .argument('[markets...]', 'market symbols, like BTCUSD')
     .option('--url <url>', 'the service’s base address, like http://127.0.0.1:8080')
-    .option('--credentials <file>', 'credentials file, in the format of data/demo-client.json')
+    .option('--credentials <file>', 'credentials file, formatted like data/demo-client.json')
     .option('--seconds <seconds>', 'how long to check', positiveInteger, 30)
     .option(
       '--heartbeat-seconds <seconds>',
-      'interval of heartbeats (default: learned from the first gaps)',
+      'heartbeat interval (default: learned from the first gaps)',
       positiveInteger,
     )
     .option('--save <file>', 'write every message to a new file, one per line, as prove reads them (uses tidegate.v1)')

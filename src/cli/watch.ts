@@ -80,7 +80,7 @@ export function registerWatch(program: Command, environment: CommandEnvironment 
     .description('Shows a live market: ladder, spread and trades on a terminal, one line per event elsewhere.')
     .argument('<market>', 'market symbol, like BTCUSD')
     .option('--url <url>', 'the service’s base address, like http://127.0.0.1:8080')
-    .option('--credentials <file>', 'credentials file, in the format of data/demo-client.json')
+    .option('--credentials <file>', 'credentials file, formatted like data/demo-client.json')
     .option('--seconds <seconds>', 'end after this number of seconds', positiveInteger)
     .option('--depth <levels>', 'levels per side (default: as many as fit the terminal, 1 in lines)', positiveInteger)
     .addHelpText('after', EXAMPLES)

@@ -24,7 +24,7 @@ const PRICE = {
       { price: '59999.00', amount: '2', taken_before: '0.25', taken: '0.5' },
     ],
   },
-  explanation: { adds_up: true, steps: ['2 levels of the bids of BTCUSD', 'paid as 89999.5'], differences: [] },
+  explanation: { adds_up: true, steps: ['2 levels from BTCUSD bids', 'paid as 89999.5'], differences: [] },
   created_at: '2026-11-22T10:00:00.123456Z',
 }
 
@@ -118,7 +118,7 @@ price     amount  taken before  taken
 60000.00  1       0             1
 59999.00  2       0.25          0.5
 
-2 levels of the bids of BTCUSD
+2 levels from BTCUSD bids
 paid as 89999.5
 `)
   expect(textOf(WRONG)).toContain(`adds up        NO

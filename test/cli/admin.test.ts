@@ -168,7 +168,7 @@ describe('names', () => {
 
     const other = await admin('client', 'create', second.id, 'quotes', '--scope', STREAM)
     await expect(admin('secret', 'create', 'quotes')).rejects.toThrow(
-      `several clients are named 'quotes': use CUSTOMER/quotes or the id: ${other.client_id} of customer ${second.id}, ${feed.client_id} of customer ${first.id}`,
+      `several clients are named 'quotes': use CUSTOMER/quotes or the id: ${other.client_id} for customer ${second.id}, ${feed.client_id} for customer ${first.id}`,
     )
     expect((await admin('secret', 'create', 'second/quotes')).client_id).toBe(other.client_id)
     expect((await admin('client', 'find', 'quotes')).items).toHaveLength(2)

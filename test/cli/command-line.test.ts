@@ -217,7 +217,7 @@ markets:
       `bad   sources  markets[1].sources[0] is kraken:XXX/USD, which kraken does not list (from ${named}); next: `,
     )
     expect(restricted).toContain(
-      'warn  sources  markets[0].sources[0]: kraken lists BTC/USD as post_only; its book may stand still; next: ',
+      'warn  sources  markets[0].sources[0]: kraken lists BTC/USD as post_only. Its book may stand still; next: ',
     )
     const named2 = ['--feeds={"kraken-2": {"kind": "kraken"}}', '--feeds.kraken-2.url', 'ws://127.0.0.1:9']
     const offline = await runCommand(['check-config', '--json', '--offline', '--config', named, ...named2])
@@ -228,7 +228,7 @@ markets:
     close()
     const unwatched = await runCommand(['check-config', '--json', '--offline', '--conversion.par_assets=[USD, USDC]'])
     expect(detailsOf('warn', unwatched.stdout, 'pegs')).toEqual([
-      'conversion.par_assets: the peg of USD/USDC is not monitored: no market is configured, so they are converted at par whatever their prices are',
+      'conversion.par_assets: no peg is monitored for USD/USDC: no market is configured, so they are converted at par whatever their prices are',
     ])
     const four = async (...flags: string[]) => {
       const { stdout } = await runCommand(['check-config', '--json', '--offline', ...flags])

@@ -40,7 +40,7 @@ describe('the banner of the demo', () => {
 
   it('the banner of the demo names no client when the service trusts an outside issuer', () => {
     const text = demoBanner({ ...BANNER, verb: 'replay', access: { issuer: 'https://issuer.example' } })
-    expect(text).toContain('from https://issuer.example; there is no demo client')
+    expect(text).toContain('from https://issuer.example, there is no demo client')
     expect(text).not.toContain('watch')
     expect(text).toContain('Ctrl-C ends the replay.')
   })

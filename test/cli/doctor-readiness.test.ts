@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { readinessFindings } from '../../src/service/doctor/readiness.ts'
 
 const row = (name: string, ok: boolean, detail = 'ok') => ({ name, ok, detail })
-const next = 'see its source, and the log of the service'
+const next = 'see its source, and the service’s log'
 
 it('readiness is one line when every check passes', () => {
   const checks = [row('store', true), row('market BTCUSD', true), row('market ETHUSD', true)]

@@ -199,7 +199,7 @@ describe('a running service with TLS', () => {
       {
         verdict: 'ok',
         name: 'ingest port',
-        detail: `${service.ingest}, has the certificate of the service and requires one of clients`,
+        detail: `${service.ingest}, has the service’s certificate and requires one from clients`,
       },
     ])
     await renew()
@@ -252,7 +252,7 @@ describe('a stopped service', () => {
     expect(named('clock')).toEqual([{ verdict: 'ok', name: 'clock', detail: "within 1 s of the store's" }])
     expect(named('signing key')[0]?.detail).toBe('none yet: the first start makes it')
     expect(named('ledger')).toEqual([
-      { verdict: 'ok', name: 'ledger', detail: '0 balances compared, each is the sum of its postings' },
+      { verdict: 'ok', name: 'ledger', detail: '0 balances compared, each equal to the sum of its postings' },
     ])
     expect(readdirSync(folder)).toEqual(before)
   })
@@ -437,7 +437,7 @@ describe('the check of files', () => {
       {
         verdict: 'ok',
         detail: expect.stringContaining(
-          '3 of 168 hours are kept; the others need 825 MB (the largest hour of the last day: 5 MB)',
+          '3 of 168 hours are kept. The others need 825 MB (the last day’s largest hour: 5 MB)',
         ),
       },
       {
@@ -471,7 +471,7 @@ describe('the check of files', () => {
     const { cert } = await certificate(90)
     const { privateKey } = await certificate(90)
     expect(await certificateFindings(cert, privateKey)).toMatchObject([
-      { verdict: 'bad', detail: expect.stringContaining('is not the key of the certificate') },
+      { verdict: 'bad', detail: expect.stringContaining('is not the key for the certificate') },
     ])
     const missing = ['--http.tls.cert_file', '/nowhere/c.pem', '--http.tls.key_file', '/nowhere/k.pem']
     const { named } = await doctor('--data_dir', folder, ...ANY_PORTS, ...missing)
@@ -576,14 +576,14 @@ describe('the sources of the markets', () => {
     close()
     expect(outcome.error).toBe('checks failed: sources')
     expect(outcome.named('sources')).toEqual([
-      { verdict: 'ok', name: 'sources', detail: '1 of those that markets name are listed by their venues' },
+      { verdict: 'ok', name: 'sources', detail: 'listed by their venues: 1' },
       {
         verdict: 'bad',
         name: 'sources',
         detail: 'markets[1].sources[0] is kraken:XXX/USD, which kraken does not list (from --markets)',
         key: 'markets[1].sources[0]',
         origin: '--markets',
-        next: 'use a pair that the venue lists, or correct the decimals of the market',
+        next: 'use one of the venue’s pairs, or correct the market’s decimals',
       },
     ])
     const away = await doctor(...flags)

@@ -147,16 +147,14 @@ describe('prove, with the messages of a session', () => {
     const run = runCommand(registerProve, ['prove', save(lines), '--keys', save([JSON.stringify(keySetOf(issuer))])])
     await run.ended
     expect(run.stdout.text).toContain(
-      `${all.length} receipts, ${all.length} with the checksum of the books that the messages give`,
+      `${all.length} receipts, ${all.length} with the checksum of the books from the messages`,
     )
     expect(run.stdout.text).toContain(
       `covered: ${all.length} of ${report.messages.total} book messages, 0 of 60 executions`,
     )
     expect(run.stdout.text).toContain('signed by https://service.test, key key-1')
     expect(run.stdout.text).toMatch(/AAAUSD, depth 50: \d+ matched, from 2026-01-01T00:00:\d\d\.\d{9}Z to /)
-    expect(run.stdout.text).toMatch(
-      /No errors found in what is covered. Receipts of version 1 are checksums, not a proof/,
-    )
+    expect(run.stdout.text).toMatch(/No errors found in what is covered. Version 1 receipts are checksums, not a proof/)
   })
 
   it('prove, with the messages of a session matches those of a limited depth, and those that another file has', async () => {
@@ -175,7 +173,7 @@ describe('prove, with the messages of a session', () => {
     expect(report.matched + report.unmatched).toBe(report.receipts)
   })
 
-  it('prove, with the messages of a session fails when no receipt is of a book that the files contain', async () => {
+  it('prove, with the messages of a session fails when no receipt belongs to a book in the files', async () => {
     const [, throttled] = received([{}, { params: { interval_ms: 250 } }]) as [string[], string[]]
     for (const receipt of receiptsOf(throttled)) {
       const report = await prove(throttled, ['--receipts', save([receipt])])

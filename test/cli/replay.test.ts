@@ -111,7 +111,7 @@ describe('replay', () => {
     expect(torn.torn_bytes).toBeGreaterThan(0)
     const text = await replay('--info').result
     expect(text.stdout).toContain(`torn end    ${torn.torn_bytes} bytes`)
-    expect(text.stdout).toContain('The configuration that replays it:\nmarkets:\n  - {"symbol":"BTCUSD"')
+    expect(text.stdout).toContain('The configuration for its replay:\nmarkets:\n  - {"symbol":"BTCUSD"')
   })
 
   it('replay reports a file or position that it cannot start from', async () => {

@@ -85,7 +85,7 @@ describe('serve over TLS', () => {
       detail: `${message} (from ${origin})`,
       key: 'http.tls.key_file',
       origin,
-      next: 'correct the files; a running service reads them again on SIGHUP',
+      next: 'correct the files. A running service reads them again on SIGHUP',
     })
   }, 120_000)
 })

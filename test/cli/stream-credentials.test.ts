@@ -32,7 +32,7 @@ describe('--url', () => {
       ws_url: 'ws://127.0.0.1:8080',
     })
     await expect(loadCredentials({ credentials }, {})).rejects.toThrow(
-      'has no auth_url: --url gives the address of the service',
+      'has no auth_url: --url gives the service’s address',
     )
   })
 })

@@ -163,7 +163,7 @@ it('torture writes credentials that only their owner can read, and replaces no o
 it('torture rejects the name of an unknown scenario', async () => {
   const { exitCode, error } = await runTorture(folder.path, ['--only', 'close-9999']).ended
   expect(exitCode).toBe(1)
-  expect(error).toContain('It must be the name of a scenario')
+  expect(error).toContain('It must be a scenario’s name')
 })
 
 it('docs/how-to/test-your-client.md lists every scenario and every wrong reaction', () => {

@@ -118,7 +118,7 @@ No violations.
       violations: [
         {
           name: 'unknown-level-removed',
-          rule: 'only a level that the client has is removed',
+          rule: 'only a level the client has is removed',
           count: 2,
           examples: [
             { market: M, detail: 'bids 90.00', atMilliseconds: 0 },
@@ -127,7 +127,7 @@ No violations.
         },
         {
           name: 'time-order',
-          rule: 'every message of a book is strictly later than the previous one, and so is every top of book',
+          rule: 'every book message is strictly later than the previous one, and so is every top of book',
           count: 1,
           examples: [
             { market: M, detail: '2026-01-01T00:00:00.003Z after 2026-01-01T00:00:00.003Z', atMilliseconds: 0 },
@@ -291,7 +291,7 @@ describe('the connection of verify', () => {
   it('the connection of verify is given up when no service answers at the start', async () => {
     const path = await startService()
     await service.close()
-    const error = `cannot reach ${service.url}/oauth2/token: ECONNREFUSED; is the service running?`
+    const error = `cannot reach ${service.url}/oauth2/token: ECONNREFUSED. Is the service running?`
     expect(await verify([M, '--credentials', path]).ended).toEqual({ exitCode: 1, error })
     service = await FakeService.start()
   })

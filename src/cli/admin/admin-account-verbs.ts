@@ -3,7 +3,7 @@ import { type AdminNoun, type AdminOption, onOrOff, textOf } from './admin-verb.
 
 const LIST_OPTIONS: readonly AdminOption[] = [
   { flags: '--customer <customer>', description: 'only for this customer, by id or name', named: 'customer' },
-  { flags: '--status <statuses>', description: 'only those with one of these summary statuses, separated by commas' },
+  { flags: '--status <statuses>', description: 'only those with one of these comma-separated summary statuses' },
   { flags: '--identity <id>', description: 'only for this primary identity' },
   { flags: '--created-from <time>', description: 'only those created then or later, like 2006-01-02T15:04:05Z' },
   { flags: '--created-before <time>', description: 'only those created earlier' },

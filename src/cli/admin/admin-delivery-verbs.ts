@@ -13,7 +13,7 @@ const ATTEMPT = {
 const LEASE_SECONDS = 600
 const LEASE = {
   flags: '--lease-seconds <seconds>',
-  description: `time to report the result, up to a day; then another may claim it (default: ${LEASE_SECONDS})`,
+  description: `time to report the result, up to a day. Then another may claim it (default: ${LEASE_SECONDS})`,
   read: positiveInteger,
 } as const
 

@@ -45,7 +45,7 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
       {
         usage: 'show',
         isDefault: true,
-        description: 'a profile’s balances at the start and the end of a period, and every posting between',
+        description: 'a profile’s balances when a period starts and ends, and every posting between',
         example: 'statement --profile PROFILE_ID --from 2026-11-01 --to 2026-12-01 --csv',
         method: 'GET',
         path: '/profiles/:id/statement',

@@ -48,7 +48,7 @@ async function clientIdOf(api: OperatorApi, text: string): Promise<string> {
   const [client, ...others] = await find(api, '/clients', text)
   if (client?.client_id !== undefined && others.length === 0) return client.client_id
   if (client !== undefined) {
-    const ids = [client, ...others].map(({ client_id, customer_id }) => `${client_id} of customer ${customer_id}`)
+    const ids = [client, ...others].map(({ client_id, customer_id }) => `${client_id} for customer ${customer_id}`)
     throw new Error(`several clients are named '${text}': use CUSTOMER/${text} or the id: ${ids.join(', ')}`)
   }
   const slash = text.indexOf('/')
@@ -57,7 +57,7 @@ async function clientIdOf(api: OperatorApi, text: string): Promise<string> {
     const [ofCustomer] = await find(api, `/customers/${encodeURIComponent(customerId)}/clients`, text.slice(slash + 1))
     if (ofCustomer?.client_id !== undefined) return ofCustomer.client_id
   }
-  throw new Error(`there is no client named '${text}': tidegate admin client list CUSTOMER shows those of a customer`)
+  throw new Error(`there is no client named '${text}': tidegate admin client list CUSTOMER shows a customer’s clients`)
 }
 
 async function find(api: OperatorApi, path: string, name: string): Promise<readonly NamedRecord[]> {

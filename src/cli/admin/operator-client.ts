@@ -101,7 +101,7 @@ function readTokenFile(path: string): string {
   } catch (error) {
     throw new Error(
       `no operator token at ${path} (${(error as NodeJS.ErrnoException).code}): ` +
-        'use --operator-token-file or TIDEGATE_OPERATOR_TOKEN, or --data_dir of the running service',
+        'use --operator-token-file, TIDEGATE_OPERATOR_TOKEN, or the running service’s --data_dir',
     )
   }
   if (!/^[!-~]+$/.test(text)) throw new Error(`${path} does not contain a token`)

@@ -39,7 +39,7 @@ export async function askSigningKeys(api: OperatorApi, clock: Clock): Promise<Fi
     const { items } = answer as Items<Parameters<typeof examineSigningKeys>[0][number]>
     return examineSigningKeys(items, clock.wallInstant().milliseconds)
   } catch (error) {
-    return bad('signing key', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
+    return bad('signing key', `cannot be read: ${reasonOf(error)}`, 'see the service’s log')
   }
 }
 
@@ -52,6 +52,6 @@ async function asked<Answer>(
   try {
     return findingsOf((await callOperator(api, { method: 'GET', path })) as Answer)
   } catch (error) {
-    return [bad(name, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
+    return [bad(name, `cannot be read: ${reasonOf(error)}`, 'see the service’s log')]
   }
 }

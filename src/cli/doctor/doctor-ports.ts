@@ -91,9 +91,9 @@ async function examineAnswer(
   probe: Probe,
   key: SettingKey,
 ): Promise<Finding> {
-  if (port === 0) return ok(name, `any free one (${key} is 0): the ready line of the service names it`)
+  if (port === 0) return ok(name, `any free one (${key} is 0): the service’s ready line names it`)
   const url = `${files === undefined ? 'http' : 'https'}://${addressText(reachable(host), port)}`
-  const next = 'see the log of the service; was it started with this configuration?'
+  const next = 'see the service’s log. Was it started with this configuration?'
   try {
     const { isOurs, fingerprint } = await askListener(host, port, files, probe)
     if (isOurs === false)
@@ -101,7 +101,7 @@ async function examineAnswer(
     if (files !== undefined && fingerprint !== new X509Certificate(readFileSync(files.certFile)).fingerprint256) {
       return warn(name, `${url} uses a different certificate than ${files.certFile}`, 'send SIGHUP to the service')
     }
-    if (isOurs === undefined) return ok(name, `${url}, has the certificate of the service and requires one of clients`)
+    if (isOurs === undefined) return ok(name, `${url}, has the service’s certificate and requires one from clients`)
     return ok(name, `${url}, answered by the service`)
   } catch (error) {
     return bad(name, `${url} does not answer (${reasonOf(error)})`, next)

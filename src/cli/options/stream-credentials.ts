@@ -43,7 +43,7 @@ export async function loadCredentials(
       throw new Error('TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET must be set together')
     if (options.url === undefined) {
       throw new Error(
-        'TIDEGATE_CLIENT_ID is set, so --url is required: the address of the service, such as http://127.0.0.1:8080',
+        'TIDEGATE_CLIENT_ID is set, so --url is required: the service’s address, such as http://127.0.0.1:8080',
       )
     }
     return { client_id: clientId, client_secret: clientSecret, markets: [], ...addressesBelow(options.url) }
@@ -75,12 +75,12 @@ async function readCredentialsFile(
   const needed = ['client_id', 'client_secret', ...(needsAddresses ? ['auth_url', 'ws_url'] : [])]
   for (const member of needed) {
     if (typeof record[member] === 'string' && record[member] !== '') continue
-    const hint = member.endsWith('_url') ? ': --url gives the address of the service' : ''
+    const hint = member.endsWith('_url') ? ': --url gives the service’s address' : ''
     throw new Error(`${path} has no ${member}${hint}`)
   }
   const markets = record.markets
   if (markets !== undefined && !(Array.isArray(markets) && markets.every((market) => typeof market === 'string'))) {
-    throw new Error(`${path}: markets is not a list of symbols`)
+    throw new Error(`${path}: markets is not a symbol list`)
   }
   return record as unknown as CredentialsFile
 }

@@ -32,7 +32,7 @@ export function demoBanner({ verb, symbols, publicUrl, pageUrl, ws, operator, ac
   if ('issuer' in access) {
     return `Tidegate ${verb}: ${symbols.join(', ')}
 
-  tokens       from ${access.issuer}; there is no demo client
+  tokens       from ${access.issuer}, there is no demo client
   stream       ${ws}
   operator     ${operatorLine}
 

@@ -15,7 +15,7 @@ export async function* linesOf(path: string): AsyncGenerator<string> {
     const lines = (rest + (part as string)).split('\n')
     rest = lines.pop() ?? ''
     if (rest.length > LINE_CHARACTERS_MAX)
-      throw new Error(`${path} has a line of more than ${LINE_CHARACTERS_MAX} characters`)
+      throw new Error(`${path} has a line with more than ${LINE_CHARACTERS_MAX} characters`)
     for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
   }
   if (rest !== '') yield rest

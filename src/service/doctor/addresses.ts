@@ -36,7 +36,7 @@ export function examineTestSeed(config: Config): Finding[] {
   }
   const detail = `${path} is the test seed of a demo`
   if ((stats.mode & OTHERS) !== 0) return [warn(NAME, `${detail}, readable by other users`, `chmod 600 ${path}`)]
-  return [ok(NAME, `${detail}; serve does not use it`)]
+  return [ok(NAME, `${detail}, but serve does not use it`)]
 }
 
 interface PoolCount {

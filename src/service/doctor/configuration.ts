@@ -83,10 +83,10 @@ async function examineVenues(config: Config, origins: Origins, clock: Clock): Pr
     checkSources(config, origins, clock),
     checkBooks(config, clock),
   ])
-  const next = 'use a pair that the venue lists, or correct the decimals of the market'
-  const otherwise = "see the venue's status page and the network connection of this machine"
+  const next = 'use one of the venue’s pairs, or correct the market’s decimals'
+  const otherwise = 'see the venue’s status page and this machine’s network connection'
   return [
-    ...(goodCount > 0 ? [ok(name, `${goodCount} of those that markets name are listed by their venues`)] : []),
+    ...(goodCount > 0 ? [ok(name, `listed by their venues: ${goodCount}`)] : []),
     ...checkFindings(name, { problems, warnings: [] }, next),
     // A pair's restriction may be reported by the venue's list and again by its book.
     ...[...new Set([...warnings, ...notices])].map((text) => warn(name, text, nextOfConnection(text, otherwise))),

@@ -35,7 +35,7 @@ async function checkDecimals(config: Config, origins: Origins, clock: Clock): Pr
     return { problems: faults.map((message) => ({ key: 'assets', origin: origins.assets, message })), warnings: [] }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    return { problems: [], warnings: ['the store cannot be reached: whether decimals of assets changed is not known'] }
+    return { problems: [], warnings: ['the store cannot be reached, so changed asset decimals are not known'] }
   } finally {
     await lifecycle.stop()
   }

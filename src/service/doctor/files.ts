@@ -50,7 +50,7 @@ export function examineFolder(folder: string): Finding {
     return warn(
       name,
       detail,
-      'the next start of serve sets it to 700; docs/how-to/custody.md says which keys to replace',
+      'the next start of serve sets it to 700. docs/how-to/custody.md lists the keys to replace',
     )
   }
   if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'free disk space')
@@ -85,8 +85,8 @@ export async function examineRecordingFolder(
   const neededBytes = Math.max(FREE_BYTES_MIN, hourBytes * Math.max(1, keepHours - hours))
   const state = stats === undefined ? 'does not exist yet: the service makes it' : 'writable'
   const perHour = megabytes(hourBytes)
-  const basis = hourBytesMax === undefined ? `up to ${perHour} an hour` : `the largest hour of the last day: ${perHour}`
-  const need = `${hours} of ${keepHours} hours are kept; the others need ${megabytes(neededBytes)} (${basis})`
+  const basis = hourBytesMax === undefined ? `up to ${perHour} an hour` : `the last day’s largest hour: ${perHour}`
+  const need = `${hours} of ${keepHours} hours are kept. The others need ${megabytes(neededBytes)} (${basis})`
   const detail = `${path}, ${state}, ${megabytes(freeBytes)} free; ${need}`
   if (freeBytes >= neededBytes) return [ok(name, detail)]
   return [warn(name, detail, 'free disk space, or decrease recording.keep_hours: on a full disk the recording stops')]
@@ -155,7 +155,7 @@ export function examineEncryptionKeyFile(config: Config): Finding {
   }
   if (EncryptionKey.parse(text) === undefined) return bad(name, `${path} is damaged`, 'restore it from its backup')
   if ((stats.mode & OTHERS) !== 0) {
-    const next = `chmod 600 ${path}; if others may have read it and the store, see docs/how-to/custody.md`
+    const next = `chmod 600 ${path}. If others may have read it and the store, see docs/how-to/custody.md`
     return bad(name, `${path} is open to others (mode ${modeText(stats)})`, next)
   }
   return ok(name, `${path}, mode ${modeText(stats)}`)
@@ -168,7 +168,7 @@ export function examineCertificates(
   nowMilliseconds: number,
 ): Finding[] {
   const name = 'certificate'
-  const next = 'correct the files; a running service reads them again on SIGHUP'
+  const next = 'correct the files. A running service reads them again on SIGHUP'
   const faults = checkFindings(name, checkTlsFiles(config, origins, nowMilliseconds), next)
   if (faults.length > 0) return faults
   return [tlsFilesOf(config), operatorTlsFilesOf(config), ingestTlsFilesOf(config)].flatMap((files) => {

@@ -48,8 +48,8 @@ export function checkFindings(name: string, { problems, warnings }: Check, next:
  * @param otherwise for any other reason than a host name without an address
  */
 export function nextOfConnection(reason: string, otherwise: string): string {
-  if (/\bENOTFOUND\b/.test(reason)) return 'no such host: correct its name, or the name server of this machine'
-  if (/\bEAI_AGAIN\b/.test(reason)) return 'the name server of this machine does not answer: see /etc/resolv.conf'
+  if (/\bENOTFOUND\b/.test(reason)) return 'no such host: correct its name, or this machine’s name server'
+  if (/\bEAI_AGAIN\b/.test(reason)) return 'this machine’s name server does not answer: see /etc/resolv.conf'
   return otherwise
 }
 

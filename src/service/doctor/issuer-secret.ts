@@ -36,7 +36,7 @@ export function examineIssuerSecret(config: Config, origins: Origins): Finding[]
   const next =
     check.problems.length > 0
       ? "correct the file, and run this as the service's user"
-      : `chmod 600 ${path}; if others may have read it, replace it at the issuer`
+      : `chmod 600 ${path}. If others may have read it, replace it at the issuer`
   const findings = checkFindings(name, check, next)
   return findings.length > 0 ? findings : [ok(name, `${path}, mode ${modeText(statSync(path))}`)]
 }

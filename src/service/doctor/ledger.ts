@@ -15,8 +15,8 @@ import { bad, type Finding, ok, warn } from './finding.ts'
 const NAME = 'ledger'
 /** For a statement about all segments. No request waits for it. */
 const STATEMENT_MILLISECONDS_MAX = 60_000
-const OVERDUE_NEXT = 'see the log of the service for what stops it'
-const NEXT = 'docs/explanation/ledger.md; pause deliveries until it is understood'
+const OVERDUE_NEXT = 'see the service’s log for the cause'
+const NEXT = 'pause deliveries until the cause is known (docs/explanation/ledger.md)'
 
 /**
  * Reads and compares the whole ledger of a store that this command has opened.
@@ -35,7 +35,7 @@ export async function examineLedger(
     while (await transfers.step());
     const { changed } = await readReading(store)
     const differences = [...comparison.differences, ...transfers.differences]
-    const detail = `${comparison.balances} balances compared, each is the sum of its postings`
+    const detail = `${comparison.balances} balances compared, each equal to the sum of its postings`
     return faultOf(differences, changed) ?? ok(NAME, detail)
   })
   return [ledger, ...faults.map((fault) => bad(NAME, `assets: ${fault}`, 'restore the decimals'))]
@@ -71,12 +71,12 @@ export function ledgerFinding(state: LedgerState): Finding {
   if (fault !== undefined) return fault
   if (overdue) {
     const last = compared_at === undefined ? 'none since the start' : `the last one at ${compared_at}`
-    return warn(NAME, `no comparison of balances was completed for an hour: ${last}`, OVERDUE_NEXT)
+    return warn(NAME, `no balance comparison was completed for an hour: ${last}`, OVERDUE_NEXT)
   }
-  if (compared_at === undefined) return ok(NAME, 'the first comparison of balances is not complete yet')
+  if (compared_at === undefined) return ok(NAME, 'the first balance comparison is not complete yet')
   return ok(
     NAME,
-    `${balances} balances were the sums of their postings at ${compared_at}; every posting was read since ${read}`,
+    `${balances} balances matched their postings at ${compared_at}, with every posting read since ${read}`,
   )
 }
 

@@ -15,7 +15,11 @@ function nodeFinding(node: NodeDocument, ownVersion: string | undefined): Findin
   if (state === 'silent')
     return warn(name, `${what}; silent since ${node.seen_at}`, 'see whether it runs, and reaches NATS')
   if (!isSame)
-    return warn(name, `${what} with other definitions than here`, 'give both the same markets, and send each SIGHUP')
+    return warn(
+      name,
+      `${what} with definitions different from this node’s`,
+      'give both the same markets, and send each SIGHUP',
+    )
   if (!ready) return warn(name, `${what}; not ready`, 'run doctor there')
   return ok(name, version === ownVersion ? `${what}; ready` : `${what}; ready; this node has version ${ownVersion}`)
 }

@@ -7,6 +7,6 @@ export function examinePegs({ assets, markets, 'conversion.par_assets': parAsset
   const pairs = pairsWithoutPeg({ assets, parAssets, markets: markets.map(({ definition }) => definition) })
   if (pairs.length === 0) return []
   const what = 'no market is configured, so they are converted at par whatever their prices are'
-  const detail = `conversion.par_assets: the peg of ${pairs.join(', ')} is not monitored: ${what}`
+  const detail = `conversion.par_assets: no peg is monitored for ${pairs.join(', ')}: ${what}`
   return [warn('pegs', detail, 'configure a market for each pair, or shorten conversion.par_assets')]
 }

@@ -3,7 +3,7 @@ import { SIMULATED_NOTICE } from '../../streaming/sources/source.ts'
 import type { Readiness, ReadinessCheck } from '../health/readiness.ts'
 import { bad, type Finding, ok, warn } from './finding.ts'
 
-const NEXT_STEP = 'see its source, and the log of the service'
+const NEXT_STEP = 'see its source, and the service’s log'
 
 export function readinessFindings({ ready, checks }: Readiness): Finding[] {
   const markets = checks.filter(({ name }) => /^market \S+$/.test(name))
@@ -15,7 +15,7 @@ export function readinessFindings({ ready, checks }: Readiness): Finding[] {
   return [
     ready
       ? ok('readiness', `ready, ${live} markets live`)
-      : bad('readiness', `not ready (${summary})`, 'it becomes ready when that is corrected; see its log'),
+      : bad('readiness', `not ready (${summary})`, 'it becomes ready when that is corrected. See its log'),
     ...markets.flatMap((check) => findingsOfRow(check, 'not live')),
     ...sources.flatMap((check) => findingsOfRow(check, 'not in the book')),
   ]

@@ -12,7 +12,7 @@ export function examineReview(config: Config): Finding[] {
   const empty = KEYS.filter((key) => config[key].size === 0)
   if (empty.length === 0) return [ok(name, 'large deposits and payments wait for a person')]
   const what = empty.length === 1 ? `${empty[0]} is` : `${empty.join(' and ')} are`
-  const next = 'set the amounts of each asset above which a person decides, such as {USDC: 100000}'
+  const next = 'set the amounts above which a person decides, by asset, such as {USDC: 100000}'
   return [warn(name, `${what} empty: any amount passes without a person`, next)]
 }
 

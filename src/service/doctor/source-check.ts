@@ -50,7 +50,7 @@ export async function checkSources(
   let goodCount = 0
   for (const [name, symbols] of symbolsByFeed) warnings.push(...booksWarnings(name, symbols.size, config))
   for (const [name, answer] of answers) {
-    if (typeof answer === 'string') warnings.push(`${name} could not be asked for the pairs of its markets: ${answer}`)
+    if (typeof answer === 'string') warnings.push(`${name} could not be asked for its markets’ pairs: ${answer}`)
   }
   for (const source of sources) {
     const { key, feed, symbol } = source
@@ -61,10 +61,10 @@ export async function checkSources(
     if (message === undefined) goodCount += 1
     else problems.push({ key, origin: origins.markets, message })
     if (message === undefined && listing?.state === 'restricted') {
-      warnings.push(`${key}: ${feed} lists ${symbol} as ${listing.status}; its book may stand still`)
+      warnings.push(`${key}: ${feed} lists ${symbol} as ${listing.status}. Its book may stand still`)
     }
     if (message === undefined && listing?.feedSymbol !== undefined) {
-      warnings.push(`${key}: ${feed} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+      warnings.push(`${key}: ${feed} sends ${listing.feedSymbol}’s book and trades for ${symbol}`)
     }
   }
   return { problems, warnings, goodCount }
@@ -84,7 +84,7 @@ function booksWarnings(name: string, count: number, { feeds }: Config): readonly
   const kind = feeds.get(name)?.kind
   const { booksMax } = kind === undefined || kind === 'tidegate' ? {} : (VENUES[kind] as Venue)
   if (booksMax === undefined || count <= booksMax) return []
-  const remedy = `name another feed of the kind ${kind} for the others`
+  const remedy = `name another feed with the kind ${kind} for the others`
   return [`the venue takes ${booksMax} books on a connection, and markets name ${count} of ${name}; ${remedy}`]
 }
 
@@ -115,7 +115,7 @@ function problemOf(source: PlacedSource, listing: Listing | undefined): string |
   if (state === 'gone') return `is ${name}, which ${feed} lists as ${status}: it has no book`
   if (priceDecimals <= market.priceDecimals && amountDecimals <= market.amountDecimals) return undefined
   return (
-    `is ${name}, which has ${priceDecimals} price and ${amountDecimals} amount decimals; ` +
+    `is ${name}, which has ${priceDecimals} price and ${amountDecimals} amount decimals, but ` +
     `${market.symbol} keeps ${market.priceDecimals} and ${market.amountDecimals}`
   )
 }

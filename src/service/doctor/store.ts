@@ -73,7 +73,7 @@ export async function examineEncryption(db: Db, key: EncryptionKey | undefined):
     return [warn(name, 'signing keys and the pepper are stored unencrypted', 'tidegate admin key encrypt')]
   }
   const detail = `the store needs the key ${neededId}, and this node has ${key === undefined ? 'none' : `the key ${key.id}`}`
-  return [bad(name, detail, 'set keys.encryption_key, or restore the file; see docs/how-to/custody.md if it is lost')]
+  return [bad(name, detail, 'set keys.encryption_key, or restore the file (docs/how-to/custody.md if it is lost)')]
 }
 
 /** Compares this machine's clock with the store's, and with previously published commit times. */
@@ -86,8 +86,8 @@ export async function examineStoreClock(db: Db, clock: Clock): Promise<Finding> 
   }
   const floorAhead = Math.max(0, ...(await readCommitFloors(db)).values()) - clock.wallInstant().milliseconds
   if (floorAhead > FLOOR_MILLISECONDS_MAX) {
-    const next = 'let this machine follow NTP; until then the times of messages run ahead of its clock'
-    return warn(name, `${secondsText(floorAhead)} behind the commit times that were published before`, next)
+    const next = 'let this machine follow NTP. Until then, message times run ahead of its clock'
+    return warn(name, `${secondsText(floorAhead)} behind the published commit times`, next)
   }
   return ok(name, `within ${CLOCK_DIFFERENCE_MILLISECONDS_MAX / 1000} s of the store's`)
 }

@@ -20,7 +20,7 @@ const folder = temporaryFolder()
 const clock = createSlowClock()
 const lifecycle = new Lifecycle(createLog('silent'))
 const NEXT = 'restore the decimals, or start the store'
-const FAULT = 'BTC has 6 decimals, but its amounts in the ledger have 8; the decimals of amounts cannot change'
+const FAULT = 'BTC has 6 decimals, but its amounts in the ledger have 8. Decimals cannot change'
 let url = ''
 
 function configOf(decimals: number, storeUrl: string) {
@@ -56,7 +56,7 @@ beforeAll(async () => {
   await credit(db, profileId, 'BTC', 5n)
   await bookedAsEntries(db)
   expect(await examineLedger(db, configOf(6, url).config)).toEqual([
-    { verdict: 'ok', name: 'ledger', detail: '1 balances compared, each is the sum of its postings' },
+    { verdict: 'ok', name: 'ledger', detail: '1 balances compared, each equal to the sum of its postings' },
     { verdict: 'bad', name: 'ledger', detail: `assets: ${FAULT}`, next: 'restore the decimals' },
   ])
   await lifecycle.stop()
@@ -84,7 +84,7 @@ it('the check of decimals reports a server that cannot be reached', async () => 
     {
       verdict: 'warn',
       name: 'ledger',
-      detail: 'the store cannot be reached: whether decimals of assets changed is not known',
+      detail: 'the store cannot be reached, so changed asset decimals are not known',
       next: NEXT,
     },
   ])

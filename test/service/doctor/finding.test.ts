@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { nextOfConnection } from '../../../src/service/doctor/finding.ts'
 
 it.each([
-  ['getaddrinfo ENOTFOUND db.example', 'no such host: correct its name, or the name server of this machine'],
-  ['ENOTFOUND', 'no such host: correct its name, or the name server of this machine'],
-  ['getaddrinfo EAI_AGAIN db.example', 'the name server of this machine does not answer: see /etc/resolv.conf'],
+  ['getaddrinfo ENOTFOUND db.example', 'no such host: correct its name, or this machine’s name server'],
+  ['ENOTFOUND', 'no such host: correct its name, or this machine’s name server'],
+  ['getaddrinfo EAI_AGAIN db.example', 'this machine’s name server does not answer: see /etc/resolv.conf'],
   ['connect ECONNREFUSED 127.0.0.1:5432', 'start the store'],
 ])('the advice for %s is about its cause', (reason, next) => {
   expect(nextOfConnection(reason, 'start the store')).toBe(next)

@@ -79,11 +79,11 @@ describe('the sources of the markets', () => {
       'markets[1].sources[1] is kraken:BTX/USD, which kraken does not list',
       'markets[2].sources[0] is kraken:NONE/USD, which kraken does not list',
       'markets[3].sources[0] is kraken:OLD/USD, which kraken lists as delisted: it has no book',
-      'markets[4].sources[0] is kraken:FINE/USD, which has 3 price and 8 amount decimals; FINEUSD keeps 2 and 8',
-      'markets[5].sources[0] is kraken:TINY/USD, which has 2 price and 10 amount decimals; TINYUSD keeps 2 and 8',
+      'markets[4].sources[0] is kraken:FINE/USD, which has 3 price and 8 amount decimals, but FINEUSD keeps 2 and 8',
+      'markets[5].sources[0] is kraken:TINY/USD, which has 2 price and 10 amount decimals, but TINYUSD keeps 2 and 8',
     ])
     expect(problems.every(({ origin }) => origin === '--markets')).toBe(true)
-    expect(warnings).toEqual(['markets[6].sources[0]: kraken lists SLOW/USD as post_only; its book may stand still'])
+    expect(warnings).toEqual(['markets[6].sources[0]: kraken lists SLOW/USD as post_only. Its book may stand still'])
     expect(goodCount).toBe(2)
   })
 
@@ -92,7 +92,7 @@ describe('the sources of the markets', () => {
     const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
     expect({ problems, goodCount }).toEqual({ problems: [], goodCount: 0 })
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toMatch(/^kraken could not be asked for the pairs of its markets: .*ECONNREFUSED/)
+    expect(warnings[0]).toMatch(/^kraken could not be asked for its markets’ pairs: .*ECONNREFUSED/)
   })
 
   test('the sources of the markets cause a warning after twelve seconds when the venue accepts the connection and sends nothing', async () => {
@@ -110,7 +110,7 @@ describe('the sources of the markets', () => {
     await once(server, 'connection')
     clock.advance(12_000)
     expect((await checked).warnings).toEqual([
-      'kraken could not be asked for the pairs of its markets: no list of pairs within 12 s',
+      'kraken could not be asked for its markets’ pairs: no pair list within 12 s',
     ])
   })
 
@@ -179,7 +179,7 @@ describe('the sources of the markets', () => {
     expect(problems.map(({ key, message }) => `${key} ${message}`)).toEqual([
       'markets[0].sources[2] is coinbase:BTC-USDX, which coinbase does not list',
     ])
-    expect(warnings).toEqual(['markets[0].sources[1]: coinbase sends the book and the trades of BTC-USD for BTC-USDC'])
+    expect(warnings).toEqual(['markets[0].sources[1]: coinbase sends BTC-USD’s book and trades for BTC-USDC'])
     expect(goodCount).toBe(2)
   })
 
@@ -190,7 +190,7 @@ describe('the sources of the markets', () => {
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
     const { warnings } = await checkSources(loaded.config, loaded.origins, createSystemClock())
     expect(warnings).toEqual([
-      'the venue takes 30 books on a connection, and markets name 31 of coinbase; name another feed of the kind coinbase for the others',
+      'the venue takes 30 books on a connection, and markets name 31 of coinbase; name another feed with the kind coinbase for the others',
       expect.stringMatching(/^coinbase could not be asked/),
     ])
   })
