@@ -24,7 +24,7 @@ export class CreationQueue {
   async run<Result>(customerId: string, create: () => Promise<Result>): Promise<Result> {
     const queue = this.#queues.get(customerId) ?? new Semaphore(this.#clock)
     if (queue.waiting >= WAITING_MAX) {
-      const detail = `${WAITING_MAX} accounts of the customer are waiting to be created: send fewer at once`
+      const detail = `${WAITING_MAX} accounts are waiting to be created for this customer: send fewer at once`
       throw new Problem('unavailable', detail, { headers: { 'retry-after': '1' } })
     }
     this.#queues.set(customerId, queue)

@@ -79,7 +79,7 @@ export async function profileForWrite<Tables>(
   if (account === undefined) return { id: profile.id, customerId }
   const summary_status = summaryStatus(account)
   if (BLOCKED_STATUSES.has(summary_status)) {
-    const detail = `the account of this profile is ${summary_status}`
+    const detail = `this profile’s account is ${summary_status}`
     throw new Problem('account_blocked', `${pointer}: ${detail}`, {
       errors: [{ pointer, detail }],
       meta: { summary_status },
@@ -111,7 +111,7 @@ export async function refuseOtherAccount<Tables>(
     : undefined
   const pointer = '/account_id'
   if (account === undefined) throw notThere(pointer, 'there is no account with this id')
-  throw invalidRequest([{ pointer, detail: 'must be the account of the profile' }])
+  throw invalidRequest([{ pointer, detail: 'must be the profile’s account' }])
 }
 
 /** Profiles with these ids for any customer, each with its account. */

@@ -53,7 +53,7 @@ export class Quotas {
     this.#limits = limits
     this.#refusals = new Counter({
       name: 'tidegate_quota_refusals_total',
-      help: 'Creations that were refused by a quota, by the name of its setting quotas.*',
+      help: 'Creations refused by a quota, by its setting’s name in quotas.*',
       labelNames: ['quota'],
       registers: [registry],
     })
@@ -142,7 +142,7 @@ export class Quotas {
 
   #dayIsUsedUp({ limit, used }: Use, seconds: number): Problem {
     this.countRefusal('creations_per_day')
-    const detail = `creations_per_day: the customer has used ${used} of at most ${limit} creations today; try again in ${seconds} s`
+    const detail = `creations_per_day: the customer has used ${used} of at most ${limit} creations today. Try again in ${seconds} s`
     return new Problem('daily_quota_exceeded', detail, {
       meta: { limit, used },
       headers: { 'retry-after': String(seconds) },

@@ -120,7 +120,7 @@ async function addNote(
     const { used, ...note } = newest
     if (note.author === author && note.text === text) return note
     if (Number(used) >= NOTES_MAX) {
-      const detail = `the ${subject} has ${NOTES_MAX} notes, which is the most that it may have`
+      const detail = `the ${subject} has ${NOTES_MAX} notes, the most it may have`
       throw new Problem('quota_exceeded', detail, { meta: { limit: NOTES_MAX, used: Number(used) } })
     }
   }

@@ -24,7 +24,7 @@ const NewMetadata = Type.Object(
     additionalProperties: true,
     description:
       `Any JSON object of at most ${METADATA_BYTES_MAX} bytes, as compact JSON in UTF-8, and ${METADATA_LEVELS_MAX} ` +
-      'levels of objects and arrays, itself included. It is returned equal',
+      'levels of objects and arrays, including itself. It is returned equal',
   },
 )
 

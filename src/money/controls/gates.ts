@@ -76,7 +76,7 @@ export async function readGates<Tables>(
     left join accounts on accounts.profile_id = profiles.id
     join controls on controls.id = 1
   `.execute(transaction)
-  assert(rows.length === profileIds.length, 'a gate was asked for a profile that does not exist')
+  assert(rows.length === profileIds.length, 'a gate was asked for an unknown profile')
   const found = new Map(rows.map((row) => [row.profile_id, row]))
   return subjects.map((subject) => findingOf(subject, found.get(subject.profileId) as GateRow))
 }
@@ -98,7 +98,7 @@ function holdOf(
   if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
   const status = account === null ? undefined : summaryStatus(account)
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {
-    return { code: 'ACCOUNT_BLOCKED', detail: `the account of the profile is ${status}` }
+    return { code: 'ACCOUNT_BLOCKED', detail: `the profile’s account is ${status}` }
   }
   if (owes) return { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' }
   return needsReview ? { code: 'REVIEW', detail: PAYMENT_REVIEW_DETAIL } : undefined

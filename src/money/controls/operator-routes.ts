@@ -29,7 +29,7 @@ const Paused = Type.Object(
     pairs: Type.Optional(Names),
     deliveries: Type.Optional(Type.Boolean()),
   },
-  { ...strict, minProperties: 1, description: 'Each member replaces the list of its kind; absent: unchanged' },
+  { ...strict, minProperties: 1, description: 'Each member replaces its list. Absent: unchanged' },
 )
 const ControlsBody = Type.Object({ paused: Paused }, strict)
 const Controls = Type.Object(
@@ -41,7 +41,7 @@ const Controls = Type.Object(
       deliveries: Type.Boolean(),
     }),
     deliveries_paused_because: Type.Optional(
-      Type.Literal('store_restored', { description: 'The store was restored or promoted; resuming confirms it' }),
+      Type.Literal('store_restored', { description: 'The store was restored or promoted. Resuming confirms it' }),
     ),
     updated_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent: never changed' })),
   },
@@ -88,11 +88,6 @@ function pausedFaults(
   return [
     ...faultsOf('assets', assets, (name) => symbols.includes(name), `must be one of ${symbols.join(', ')}`),
     ...faultsOf('networks', networks, (name) => carriers.has(name), `must be one of ${[...carriers].join(', ')}`),
-    ...faultsOf(
-      'pairs',
-      pairs,
-      isPair,
-      'must be a pair that can be converted, written as SOURCE/DESTINATION, such as USDC/USD',
-    ),
+    ...faultsOf('pairs', pairs, isPair, 'must be a convertible pair, written as SOURCE/DESTINATION, such as USDC/USD'),
   ]
 }

@@ -16,7 +16,7 @@ export function executorName({ name, role, token }: CallingOperator): string {
 export function refuseForeignName(operator: CallingOperator, executor: string): void {
   const own = executorName(operator)
   if (operator.role !== 'executor' || executor === own) return
-  throw invalidRequest([{ pointer: '/executor', detail: `must be ${own}, the name of the token` }])
+  throw invalidRequest([{ pointer: '/executor', detail: `must be ${own}, the token’s name` }])
 }
 
 /**
@@ -44,7 +44,7 @@ export async function refuseForeignDelivery<Tables>(
   if (row.executor !== null && row.executor !== executorName(operator)) {
     throw new Problem(
       'outside_binding',
-      `attempt: ${row.executor} made it, and this token is of ${executorName(operator)}`,
+      `attempt: ${row.executor} made it, but this token belongs to ${executorName(operator)}`,
     )
   }
 }

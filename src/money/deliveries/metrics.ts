@@ -43,19 +43,19 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
   }
   gauge(
     'tidegate_deliveries_oldest_seconds',
-    'Age of the oldest delivery in each state that is not final; 0 when there is none',
+    'Age of the oldest delivery per open state (0: none)',
     sql`greatest(0, coalesce(extract(epoch from clock_timestamp() - (
       select min(created_at) from deliveries where ${OPEN}
     )), 0))::float8`,
   )
   gauge(
     'tidegate_deliveries_open',
-    `Deliveries in each state that is not final, counted up to ${COUNTED_MAX}; NEEDS_OPERATOR ones wait for the operator`,
+    `Deliveries per open state, counted up to ${COUNTED_MAX}. NEEDS_OPERATOR ones wait for the operator`,
     sql`(select count(*)::integer from (select from deliveries where ${OPEN} limit ${COUNTED_MAX}) as open)`,
   )
   new Gauge({
     name: 'tidegate_deliveries_in_review',
-    help: `Payments above review_above.payments that the operator has to release, counted up to ${COUNTED_MAX}`,
+    help: `Payments above review_above.payments waiting for the operator’s release, counted up to ${COUNTED_MAX}`,
     registers: [registry],
     async collect() {
       const [row] = await readOpen(db, IN_REVIEW, ['WAITING'])
@@ -65,7 +65,7 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
   })
   const lateSettles = new Counter({
     name: 'tidegate_deliveries_late_settles_total',
-    help: 'Deliveries that were settled after they had failed and their money had been returned to the profile',
+    help: 'Deliveries settled after they had failed and their money had been returned to the profile',
     registers: [registry],
   })
   return { lateSettles }
@@ -75,7 +75,7 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
 export function createRequestCounter(registry: MetricsRegistry): Counter<'outcome'> {
   return new Counter({
     name: 'tidegate_deliveries_requests_total',
-    help: 'Requests to deliveries.webhook_url by outcome; contradiction: the executor contradicts a recorded result',
+    help: 'Requests to deliveries.webhook_url by outcome. contradiction: the executor contradicts a recorded result',
     labelNames: ['outcome'],
     registers: [registry],
   })

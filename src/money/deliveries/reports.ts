@@ -104,7 +104,7 @@ export async function reportSettled<Tables>(
   const isLate = row.status === 'FAILED'
   if (isLate && !late) {
     const detail =
-      'the delivery is FAILED and its money was returned to the profile; if it was paid nevertheless, send "late": true'
+      'the delivery is FAILED and its money was returned to the profile. If it was paid nevertheless, send "late": true'
     throw new Problem('invalid_state', detail, { meta: currentOf(row) })
   }
   if (!(late && (isLate || row.late) && wasMade(row, attempt))) refuseOtherAttempt(row, attempt)
@@ -172,7 +172,7 @@ function wasMade(row: DeliveryRow, attempt: number): boolean {
 
 function refuseOtherAttempt(row: DeliveryRow, attempt: number): void {
   if (row.attempt === attempt) return
-  const detail = `attempt: the current attempt is ${row.attempt}; find out whether both were paid`
+  const detail = `attempt: the current attempt is ${row.attempt}. Find out whether both were paid`
   throw new Problem('invalid_state', detail, { meta: currentOf(row) })
 }
 

@@ -164,7 +164,7 @@ export async function endAttempts<Tables>(
 
 function next({ status }: DeliveryRow, event: DeliveryEvent): DeliveryStatus {
   const after = stepAfter(status, event)
-  assert(after !== undefined, 'the caller has checked that the event is possible')
+  assert(after !== undefined, 'the caller has checked the event')
   return after
 }
 
@@ -181,7 +181,7 @@ async function change<Tables>(
     returning ${rowColumns}
   `.execute(transaction)
   const [changed] = rows
-  assert(changed !== undefined, 'the row of the delivery is locked')
+  assert(changed !== undefined, 'the delivery’s row is locked')
   return changed
 }
 

@@ -85,7 +85,7 @@ export class SandboxExecutor {
     try {
       while (!this.#stopped && (await this.#executeDue()) > 0);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'deliveries of the sandbox failed and are tried again')
+      this.#options.log.warn({ err: error }, 'sandbox deliveries failed and are tried again')
     }
   }
 

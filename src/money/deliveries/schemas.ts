@@ -42,7 +42,7 @@ export const FailBody = Type.Object(
     earlier_attempts: Type.Optional(
       Type.Enum(['not_paid'], {
         type: 'string',
-        description: 'States that no attempt without a result was paid or ever will be; needed when there is one',
+        description: 'Declares every attempt without a result unpaid, now and later. Required when there is one',
       }),
     ),
   },
@@ -77,7 +77,7 @@ const Destination = Type.Object(
 const deliveryMembers = {
   id: Uuid,
   status: textChoice(DELIVERY_STATUSES),
-  attempt: Type.Integer({ minimum: 0, description: 'The fencing token of its present attempt' }),
+  attempt: Type.Integer({ minimum: 0, description: 'Its present attempt’s fencing token' }),
   asset: Type.String(),
   amount: Type.String({ description: 'Decimal text without trailing zeros' }),
   fee: Type.Optional(Type.String()),
@@ -86,9 +86,9 @@ const deliveryMembers = {
   profile_id: Uuid,
   account_id: Type.Optional(Uuid),
   orchestration_id: Type.Optional(Uuid),
-  deposit_id: Type.Optional(Type.String({ format: 'uuid', description: 'The deposit that it returns' })),
+  deposit_id: Type.Optional(Type.String({ format: 'uuid', description: 'The returned deposit' })),
   channel: Type.Optional(
-    Type.Enum([...DELIVERY_CHANNELS], { type: 'string', description: 'How it was handed out; absent before' }),
+    Type.Enum([...DELIVERY_CHANNELS], { type: 'string', description: 'How it was handed out. Absent before' }),
   ),
   executor: Type.Optional(Type.String()),
   lease_until: Type.Optional(Time),
@@ -113,7 +113,7 @@ export const DeliveryWithAttempts = Type.Object(
   {
     ...deliveryMembers,
     first_to_destination: Type.Optional(
-      Type.Boolean({ description: 'True until a payment of this customer to the same destination was settled' }),
+      Type.Boolean({ description: 'True until one of this customer’s payments to the same destination was settled' }),
     ),
     attempts: Type.Array(
       Type.Object(

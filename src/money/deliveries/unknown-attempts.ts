@@ -88,5 +88,5 @@ function detailOf(unknown: readonly UnknownAttempt[], others: readonly UnknownAt
   if (others.length > 0) {
     return `attempt ${attempt} may have been paid: only its executor (${executor}) or a person can report that it was not`
   }
-  return `attempt ${attempt} may have been paid; when you know that no attempt was, send "earlier_attempts": "not_paid"`
+  return `attempt ${attempt} may have been paid. When you know that no attempt was, send "earlier_attempts": "not_paid"`
 }

@@ -31,7 +31,7 @@ export function outcomeOf(reply: WebhookReply): WebhookOutcome {
     }
     case 'SETTLED':
       if (typeof reference === 'string' && isReference(reference)) return { kind: 'settled', reference }
-      return { kind: 'accepted', detail: 'answered SETTLED without a reference of 1 to 200 characters' }
+      return { kind: 'accepted', detail: 'answered SETTLED without a reference (1 to 200 characters)' }
     case 'ACCEPTED':
       return { kind: 'accepted', detail: 'ACCEPTED' }
     default:

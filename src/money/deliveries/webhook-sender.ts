@@ -128,7 +128,7 @@ export class WebhookSender {
         if (due.length < free) return
       }
     } catch (error) {
-      this.#report(error, 'due deliveries could not be read; they are read again within seconds')
+      this.#report(error, 'due deliveries could not be read. They are read again within seconds')
     }
   }
 
@@ -150,7 +150,7 @@ export class WebhookSender {
     try {
       this.#count(request, outcome, await this.#record(request, outcome))
     } catch (error) {
-      this.#report(error, 'the answer to a delivery could not be recorded; the delivery is sent again')
+      this.#report(error, 'the answer to a delivery could not be recorded. The delivery is sent again')
     }
   }
 
@@ -165,7 +165,7 @@ export class WebhookSender {
     } catch (error) {
       const isUsed = error instanceof StatementFailed && error.constraint === 'deliveries_reference'
       if (!isUsed) throw error
-      return await record({ kind: 'unknown', detail: 'answered SETTLED with the reference of another delivery' })
+      return await record({ kind: 'unknown', detail: 'answered SETTLED with another delivery’s reference' })
     }
   }
 
@@ -182,7 +182,7 @@ export class WebhookSender {
     if (recorded !== 'unknown' || outcome.kind !== 'unknown') return
     const admitted = this.#logLimit.admit('unknown')
     if (admitted === undefined) return
-    log.warn({ delivery: id, attempt, detail: outcome.detail, ...admitted }, 'the outcome of a delivery is unknown')
+    log.warn({ delivery: id, attempt, detail: outcome.detail, ...admitted }, 'a delivery’s outcome is unknown')
   }
 
   #write<Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>): Promise<Result> {

@@ -87,7 +87,7 @@ export async function recordOutcome<Tables>(
     case 'settled': {
       const { reference } = outcome
       if (await isUsed(transaction, reference)) {
-        const detail = 'answered SETTLED with the reference of another delivery'
+        const detail = 'answered SETTLED with another delivery’s reference'
         return await recordUnknown(transaction, row, detail, repeatSeconds)
       }
       await audit('delivery.settle', { reference })
@@ -141,7 +141,7 @@ async function keepOutdated<Tables>(
   outcome: WebhookOutcome,
 ): Promise<'outdated' | 'contradiction'> {
   const result = outcome.kind === 'settled' ? `SETTLED with reference ${outcome.reference}` : outcome.detail
-  const detail = `${result}; the delivery was already ${row.status}`
+  const detail = `${result}, but the delivery was already ${row.status}`
   const names = { settled: 'SETTLED', refused: 'REFUSED', accepted: 'ACCEPTED', unknown: 'UNKNOWN' } as const
   // A result recorded for this attempt is not overwritten.
   const ended = { outcome: names[outcome.kind], detail }

@@ -67,11 +67,11 @@ export async function allocateAddress(
   const headers = { 'retry-after': RETRY_AFTER_SECONDS }
   if (pooled === 'reserved') {
     quotas.countRefusal('pool_reserve_percent')
-    const detail = `the last addresses of ${network} are reserved for customers that have received fewer`
+    const detail = `the last ${network} addresses are reserved for customers that have received fewer`
     throw new Problem('pool_reserved', detail, { headers })
   }
-  if (hasPool) throw new Problem('pool_empty', `no address of ${network} is left`, { headers })
-  throw new Problem('address_unavailable', `no key for addresses of ${network} is configured`, { headers })
+  if (hasPool) throw new Problem('pool_empty', `no ${network} address is left`, { headers })
+  throw new Problem('address_unavailable', `no key for ${network} addresses is configured`, { headers })
 }
 
 /**

@@ -39,7 +39,7 @@ export const DEPOSIT_ADDRESS_FILTERS = {
   ids: uuids('Filter by deposit address UUIDs'),
   ref_ids: texts('Filter by client-specified IDs'),
   account_ids: texts('Filter by accounts'),
-  crypto_networks: choices(REQUESTED_NETWORK_NAMES, 'Filter by crypto networks; POLYGON means POLYGON_POS'),
+  crypto_networks: choices(REQUESTED_NETWORK_NAMES, 'Filter by crypto networks. POLYGON means POLYGON_POS'),
   networks: choices(REQUESTED_NETWORK_NAMES, 'Another name of crypto_networks'),
   created_at: times('Created'),
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),

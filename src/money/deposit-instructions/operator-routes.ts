@@ -27,7 +27,7 @@ const OwnerQuery = Type.Object({ address: Type.String({ minLength: 1, maxLength:
 const Count = Type.Integer({ minimum: 0 })
 const poolMembers = {
   network: textChoice(POOL_NETWORKS),
-  free: { ...Count, description: 'Addresses that are not allocated yet' },
+  free: { ...Count, description: 'Addresses not allocated yet' },
   used: Count,
 }
 const Pools = Type.Object({ items: Type.Array(Type.Object(poolMembers, { title: 'AddressPool' })) })

@@ -11,7 +11,7 @@ const COUNTED_MAX = 1_000
 export function createPoolMetrics(registry: MetricsRegistry, db: Db): void {
   new Gauge({
     name: 'tidegate_address_pool_free',
-    help: `Addresses that a pool has left, counted up to ${COUNTED_MAX}; absent for one that nothing was imported into`,
+    help: `Addresses left in a pool, counted up to ${COUNTED_MAX}. Absent for a pool without an import`,
     labelNames: ['network'],
     registers: [registry],
     async collect() {

@@ -61,7 +61,7 @@ const NewDepositAddress = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: `${NO_CONVERSION}, or an asset into which an asset of the network can be converted`,
+        description: `${NO_CONVERSION}, or an asset to which one of the network’s assets can be converted`,
       }),
     ),
     metadata: Type.Optional(Metadata),
@@ -118,7 +118,7 @@ function refuseConversionTarget(network: CryptoNetwork, target: string | undefin
   const pointer = '/conversion_target_asset'
   const { assets } = conversions
   if (!assets.some(({ symbol }) => symbol === target)) {
-    throw invalidRequest([{ pointer, detail: `must be ${NO_CONVERSION} or the symbol of an asset` }])
+    throw invalidRequest([{ pointer, detail: `must be ${NO_CONVERSION} or an asset symbol` }])
   }
   const compatible = networksOf(CRYPTO_NETWORKS[network])
   const arriving = assets.filter(({ networks }) => networks.some((carrier) => compatible.includes(carrier)))

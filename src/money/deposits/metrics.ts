@@ -30,14 +30,14 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   }
   gauge(
     'tidegate_deposit_pending_oldest_seconds',
-    'Age of the oldest deposit that is PENDING; 0 when there is none',
+    'Age of the oldest PENDING deposit (0: none)',
     sql`
       select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as value
       from deposits where status = 'PENDING'`,
   )
   gauge(
     'tidegate_deposits_unattributed',
-    `Credited deposits that belong to no profile, counted up to ${COUNTED_MAX}`,
+    `Credited deposits without a profile, counted up to ${COUNTED_MAX}`,
     sql`
       select count(*)::integer as value from (
         select from deposits
@@ -47,7 +47,7 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   )
   gauge(
     'tidegate_deposits_in_review',
-    `Deposits above review_above.deposits that the operator has to release, counted up to ${COUNTED_MAX}`,
+    `Deposits above review_above.deposits waiting for the operator’s release, counted up to ${COUNTED_MAX}`,
     sql`
       select count(*)::integer as value from (
         select from deposits where secondary_status = 'HELD' and disposition = 'REVIEW' limit ${COUNTED_MAX}
@@ -55,7 +55,7 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   )
   const deposits = new Counter({
     name: 'tidegate_deposits_total',
-    help: 'Deposits that reports on this node created or changed, by status and disposition; none: not credited',
+    help: 'Deposits created or changed by reports on this node, by status and disposition (none: not credited)',
     labelNames: ['status', 'disposition'],
     registers: [registry],
   })

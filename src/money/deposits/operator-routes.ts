@@ -233,6 +233,6 @@ function resultDocument(result: ReportResult, { id }: FastifyRequest): object {
 }
 
 function problemOfError(error: unknown): Problem {
-  if (error instanceof StoreUnavailable) return new Problem('unavailable', 'the store is unavailable; report it again')
-  return new Problem('internal', 'an error on our side; quote request_id')
+  if (error instanceof StoreUnavailable) return new Problem('unavailable', 'the store is unavailable. Report it again')
+  return new Problem('internal', 'an error on our side. Quote request_id')
 }

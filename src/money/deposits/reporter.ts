@@ -174,7 +174,7 @@ export class DepositReporter {
     this.#metrics.conflicts.inc()
     this.#options.log.error({ deposit_id, source, external_id }, 'deposit report is ambiguous')
     const detail =
-      'it may be the payment of a known deposit, and nothing was credited: report it with its bank_reference, or, when it is another payment without one, under the name of the source that reported the other'
+      'nothing was credited, because it may be a known deposit’s payment. Report it with its bank_reference. If it is another payment without one, report it under the first report’s source'
     return new Problem('ambiguous_payment', detail, { meta: { deposit_id } })
   }
 
@@ -195,7 +195,7 @@ export class DepositReporter {
       { deposit_id, source, external_id, fields },
       'deposit report conflicts: correct the deposit if the report is right',
     )
-    const detail = `${fields.join(', ')}: differs from the known payment; nothing was credited. If the report is right, \`correct\` the deposit`
+    const detail = `${fields.join(', ')}: differs from the known payment. Nothing was credited. If the report is right, \`correct\` the deposit`
     return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })
   }
 }

@@ -162,7 +162,7 @@ async function memoOf(
   const { rows } = await sql`
     select from fiat_instructions where memo_id = ${memo_id} and profile_id = ${profileId}
   `.execute(transaction)
-  if (rows.length === 0) throw notOfProfile('/memo_id', 'is not a memo of this profile')
+  if (rows.length === 0) throw notOfProfile('/memo_id', 'is not one of this profile’s memos')
   return { memo_id }
 }
 
@@ -187,8 +187,9 @@ async function paymentTo(
   `.execute(transaction)
   const [found] = rows
   if (found === undefined) {
-    if (crypto_address !== undefined) throw notOfProfile('/crypto_address', 'is not a deposit address of this profile')
-    throw notOfProfile('/crypto_network', 'the profile has no deposit address on this network; create one first')
+    if (crypto_address !== undefined)
+      throw notOfProfile('/crypto_address', 'is not one of this profile’s deposit addresses')
+    throw notOfProfile('/crypto_network', 'the profile has no deposit address on this network. Create one first')
   }
   const network = wanted ?? (carriers.includes(found.network) ? found.network : (carriers[0] as CryptoNetwork))
   return { network, address: found.address, tx_hash: hashFor(network, key), tx_index: 0 }

@@ -94,7 +94,7 @@ export const CorrectBody = Type.Object(
     ),
     asset: Type.Optional(Name),
     profile_id: Type.Optional(Name),
-    run_rules: Type.Optional(Type.Boolean({ description: 'Whether rules apply to the new credit; default false' })),
+    run_rules: Type.Optional(Type.Boolean({ description: 'Whether rules apply to the new credit. Default: false' })),
     reason: Reason,
   },
   strict,
@@ -157,7 +157,7 @@ export const Deposit = Type.Object(
     status: textChoice(DEPOSIT_STATUSES),
     secondary_status: Type.Optional(textChoice(DEPOSIT_SECONDARY_STATUSES)),
     disposition: Type.Optional(Type.Object({ code: Dispositions }, { description: 'Why it was or was not converted' })),
-    reason: Type.Optional(Type.String({ description: 'Of the operator, for the last action' })),
+    reason: Type.Optional(Type.String({ description: 'The operator’s, for the last action' })),
     crypto: Type.Optional(
       Type.Object({
         network: textChoice(CRYPTO_NETWORK_NAMES),
@@ -181,7 +181,7 @@ export const Deposit = Type.Object(
     orchestration_id: Type.Optional(Uuid),
     delivery_id: Type.Optional(Type.String({ format: 'uuid', description: 'Of its return' })),
     confirmations: Type.Optional(Type.Integer({ minimum: 0 })),
-    corrections: Type.Optional(Type.Array(DepositCorrection, { description: 'The oldest first; absent: none' })),
+    corrections: Type.Optional(Type.Array(DepositCorrection, { description: 'The oldest first. Absent: none' })),
     occurred_at: Time,
     completed_at: Type.Optional(Time),
     created_at: Time,
@@ -201,7 +201,7 @@ export const DepositTrace = Type.Object(
         profile: Type.Optional(Type.String()),
         rule: Type.Optional(Type.String()),
       },
-      { description: 'Of the deposit’s customer, profile and rule, where these have one' },
+      { description: 'The names of the deposit’s customer, profile and rule, where these have one' },
     ),
     entries: Type.Array(
       Type.Object(
@@ -221,7 +221,7 @@ export const DepositTrace = Type.Object(
 const ReportResult = Type.Object({
   status: Type.Optional({
     ...textChoice(['created', 'changed', 'known']),
-    description: 'What the report did; absent of one with a problem',
+    description: 'What the report did. Absent when it has a problem',
   }),
   deposit: Type.Optional(Deposit),
   problem: Type.Optional(

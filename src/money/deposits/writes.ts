@@ -146,7 +146,7 @@ export async function recordSightings<Tables>(
     where deposit_sightings.deposit_id = excluded.deposit_id
     returning deposit_id
   `.execute(transaction)
-  if (rows.length < sightings.length) throw new LostRace('the name of a report was stored for another payment')
+  if (rows.length < sightings.length) throw new LostRace('a report’s name was stored for another payment')
 }
 
 /** Writes all columns for locked deposits. */

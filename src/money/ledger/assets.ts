@@ -56,7 +56,7 @@ export async function decimalsFaults<Tables>(
   `.execute(tables)
   return rows.map(
     ({ symbol, wanted, known }) =>
-      `${symbol} has ${wanted} decimals, but its amounts in the ledger have ${known}; the decimals of amounts cannot change`,
+      `${symbol} has ${wanted} decimals, but its amounts in the ledger have ${known}. Decimals cannot change`,
   )
 }
 

@@ -155,7 +155,7 @@ async function existingEntry<Tables>(
   const text = (await entryText(transaction, id)) as string
   if (is_same) return text
   const meta = { existing: JSON.parse(text) as unknown }
-  throw new Problem('already_exists', 'reference: an entry with this reference has another content', { meta })
+  throw new Problem('already_exists', 'reference: an entry with this reference has different content', { meta })
 }
 
 /** Refuses a sweep above the collected fees, and an amount above the profile's debt or available money. */
@@ -179,7 +179,8 @@ async function refuseUncovered<Tables>(
   if (profileId === undefined) return
   const key = { profileId, asset }
   const { available, receivable } = (await lockBalances(transaction, [key]))(key)
-  if (receivable < amount) throw new Problem('invalid_state', `the profile owes less ${asset}`, facts(receivable))
+  if (receivable < amount)
+    throw new Problem('invalid_state', `the profile owes less than this amount of ${asset}`, facts(receivable))
   if (kind === 'debt_repayment' && available < amount) {
     const detail = `the profile does not have enough ${asset} available`
     throw new Problem('insufficient_funds', detail, facts(available))

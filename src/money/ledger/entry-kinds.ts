@@ -62,7 +62,7 @@ export function readLegs(
   const [first, second] = read
   if (second === undefined) return read
   if (first?.direction === second.direction) throw fault('/legs', 'must be one IN and one OUT')
-  if (first?.asset === second.asset) throw fault('/legs', 'must be of two assets')
+  if (first?.asset === second.asset) throw fault('/legs', 'must have two different assets')
   return first?.direction === 'OUT' ? read.reverse() : read
 }
 
@@ -73,7 +73,7 @@ function readLeg(
   decimals: ReadonlyMap<string, number>,
 ): EntryLeg {
   const places = decimals.get(asset)
-  if (places === undefined) throw fault(`${pointer}/asset`, 'is not an asset of the ledger')
+  if (places === undefined) throw fault(`${pointer}/asset`, 'is not one of the ledger’s assets')
   const amount = parseAmount(text, places)
   if (typeof amount === 'string') throw fault(`${pointer}/amount`, amount)
   const [only, other] = directions

@@ -19,7 +19,7 @@ const legMembers = {
   amount: Type.String({ minLength: 1, maxLength: 100, description: 'Decimal text above zero' }),
   direction: Type.Optional({
     ...textChoice(ENTRY_DIRECTIONS),
-    description: 'Into or out of the desk or the fees; may be absent where the kind fixes it',
+    description: 'Into or out of the desk or the fees. May be absent where the kind fixes it',
   }),
 }
 
@@ -29,19 +29,19 @@ export const EntryBody = Type.Object(
     legs: Type.Array(Type.Object({ asset: Name, ...legMembers }, strict), {
       minItems: 1,
       maxItems: 2,
-      description: 'Two for `desk_hedge`, one IN and one OUT; one for every other kind',
+      description: 'Two for `desk_hedge`, one IN and one OUT. One for every other kind',
     }),
     profile_id: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: 'Of `debt_repayment` and `write_off`, and only of them',
+        description: 'Only for `debt_repayment` and `write_off`',
       }),
     ),
-    reference: Type.String({ minLength: 1, maxLength: 200, description: 'Your own name of it: booked once' }),
+    reference: Type.String({ minLength: 1, maxLength: 200, description: 'Your own name for it: booked once' }),
     reason: Reason,
     effective_at: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 100, description: 'When it happened; absent: now' }),
+      Type.String({ minLength: 1, maxLength: 100, description: 'When it happened. Absent: now' }),
     ),
   },
   strict,
@@ -53,14 +53,14 @@ export const ReverseBody = Type.Object({ reason: Reason }, strict)
 
 export const LedgerEntry = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'The `group_id` of its postings' }),
+    id: Type.String({ format: 'uuid', description: 'Its postings’ `group_id`' }),
     kind: Kind,
     legs: Type.Array(Type.Object({ asset: Type.String(), ...legMembers })),
     profile_id: Type.Optional(Uuid),
     reference: Type.Optional(Type.String({ description: 'Absent of a reversal' })),
     reason: Type.String(),
     effective_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent: `created_at`' })),
-    reverses: Type.Optional(Type.String({ format: 'uuid', description: 'The entry that this one reverses' })),
+    reverses: Type.Optional(Type.String({ format: 'uuid', description: 'The entry reversed by this one' })),
     reversed_by: Type.Optional(Type.String({ format: 'uuid', description: 'The entry that reverses this one' })),
     created_at: Time,
   },

@@ -147,17 +147,17 @@ export class LedgerUpkeep {
     )
     gauge(
       'tidegate_ledger_compared_timestamp_seconds',
-      'When all balances of the ledger were last compared with their postings; 0 before the first time',
+      'When all ledger balances were last compared with their postings (0: never)',
       () => secondsOf(this.#balances.last?.endedMilliseconds),
     )
     gauge(
       'tidegate_ledger_transfers_compared_timestamp_seconds',
-      'When all transfers were last compared with what they show; 0 before the first time',
+      'When all transfers were last compared with their sources (0: never)',
       () => secondsOf(this.#transfers.last?.endedMilliseconds),
     )
     gauge(
       'tidegate_ledger_postings_read_timestamp_seconds',
-      'When the posting that was read longest ago was read; 0 until it is known',
+      'When the posting with the oldest read was read (0: not known yet)',
       () => secondsOf(this.#postingsReadMilliseconds),
     )
   }
@@ -235,7 +235,7 @@ export class LedgerUpkeep {
   #reportOverdue(): void {
     if (!this.#isOverdue) return
     const { compared_at } = this.state
-    this.#overdueLog.run(() => this.#options.log.error({ compared_at }, 'the comparison of the ledger is overdue'))
+    this.#overdueLog.run(() => this.#options.log.error({ compared_at }, 'the ledger’s comparison is overdue'))
   }
 
   async #work(): Promise<void> {
@@ -258,7 +258,7 @@ export class LedgerUpkeep {
     if (assets === undefined) return
     const faults = await this.register(assets)
     if (this.#unregistered === assets) this.#unregistered = undefined
-    if (faults.length > 0) this.#options.log.error({ faults }, 'assets of the configuration cannot be used')
+    if (faults.length > 0) this.#options.log.error({ faults }, 'some configured assets cannot be used')
   }
 
   async #readReading(): Promise<void> {

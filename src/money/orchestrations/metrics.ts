@@ -50,7 +50,7 @@ export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   )
   gauge(
     'tidegate_orchestrations_waiting_seconds',
-    'Time that the longest waiting orchestration has waited, by reason',
+    'The longest-waiting orchestration’s time, by reason',
     ['waiting_for'],
     sql`
       select waiting_for as label, extract(epoch from clock_timestamp() - min(waiting_since))::float8 as value
@@ -66,7 +66,7 @@ export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   )
   gauge(
     'tidegate_orchestration_queue_overdue_seconds',
-    'Time since the most overdue step was due; 0 when none is overdue',
+    'Time since the most overdue step was due (0: none)',
     [],
     sql`
       select null as label,

@@ -132,7 +132,7 @@ export async function rejectOrchestration<Tables>(
   if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
   if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold can be rejected')
   if (held.step === 'deliver') {
-    throw wrongState(held, 'its delivery is on hold and has the money; fail the delivery instead')
+    throw wrongState(held, 'its delivery is on hold and has the money. Fail the delivery instead')
   }
   const failure = { action: 'orchestration.reject', failCode: 'REJECTED', failDetail: reason } as const
   await failUnconverted(transaction, held, failure, actor)

@@ -51,7 +51,7 @@ export function readRequest(body: RequestedOrchestration, settings: RequestSetti
   const minimum = settings.minimumOf(source_asset) ?? 0n
   if (typeof amount === 'string') faults.push({ pointer: '/source_amount', detail: amount })
   else if (asset !== undefined && amount < minimum) {
-    const detail = `is less than ${formatAmount(minimum, asset.decimals)}, the minimum of ${source_asset}`
+    const detail = `is less than ${formatAmount(minimum, asset.decimals)}, the minimum for ${source_asset}`
     faults.push({ pointer: '/source_amount', detail })
   }
   const [first, ...rest] = faults

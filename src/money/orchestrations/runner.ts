@@ -116,7 +116,7 @@ export class OrchestrationRunner {
       return true
     } catch (error) {
       if (batch.length > 1) {
-        this.#report('batch', error, 'a batch of orchestrations failed and is repeated one by one')
+        this.#report('batch', error, 'an orchestration batch failed and is repeated one by one')
         return false
       }
       await this.#fail(batch[0] as Claim, error)

@@ -12,7 +12,7 @@ import { ORCHESTRATION_STATUSES, WAITING_REASONS } from './model.ts'
 const strict = { additionalProperties: false }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Uuid = Type.String({ format: 'uuid' })
-const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'Symbol of a configured asset' })
+const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'A configured asset’s symbol' })
 
 const METADATA_MEMBERS_MAX = 6
 const METADATA_CHARACTERS_MAX = 100
@@ -22,7 +22,7 @@ export const NewOrchestrationBody = Type.Object(
     ref_id: Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Your own id; 409 when an orchestration with this id exists',
+      description: 'Your own id. 409 when an orchestration with this id exists',
     }),
     source: Type.Object(
       { profile: Type.Object({ profile_id: Id }, strict) },
@@ -58,17 +58,15 @@ const MEMBERS = {
   ref_id: Type.Optional(Type.String({ description: 'Your own id, when you requested the orchestration' })),
   orchestration_rule_id: Type.Optional(Uuid),
   deposit_id: Type.Optional(Uuid),
-  retry_of: Type.Optional(
-    Type.String({ format: 'uuid', description: 'The failed orchestration that this one retries' }),
-  ),
+  retry_of: Type.Optional(Type.String({ format: 'uuid', description: 'The failed orchestration retried by this one' })),
   source_asset: Type.String(),
   source_amount: Amount,
   destination_asset: Type.String(),
   destination_amount: Type.Optional(
-    Type.String({ description: 'The amount that is delivered or credited; present after the conversion' }),
+    Type.String({ description: 'The delivered or credited amount. Present after the conversion' }),
   ),
-  price: Type.Optional(Type.String({ description: 'The amount of the destination asset for 1 of the source asset' })),
-  price_source: Type.Optional(Type.String({ description: '`par`, or the symbol of the market' })),
+  price: Type.Optional(Type.String({ description: 'Destination-asset amount for 1 of the source asset' })),
+  price_source: Type.Optional(Type.String({ description: '`par`, or the market’s symbol' })),
   receipt: Type.Optional(
     Type.Object(
       {
@@ -79,8 +77,7 @@ const MEMBERS = {
         outgoing_amount: Amount,
       },
       {
-        description:
-          'Present after the conversion. The part of the initial amount that is neither fee nor converted stays available',
+        description: 'Present after the conversion. Any part that is neither fee nor converted stays available',
       },
     ),
   ),
@@ -88,7 +85,7 @@ const MEMBERS = {
   waiting_for: Type.Optional(textChoice(WAITING_REASONS)),
   expires_at: Type.String({
     format: 'date-time',
-    description: 'The orchestration fails when it is not converted by then; time in HOLD and PAUSED extends it',
+    description: 'The orchestration fails when it is not converted by then. Time in HOLD and PAUSED extends it',
   }),
   fail_reason: Type.Optional(
     Type.Object({ code: Type.String(), detail: Type.String() }, { description: 'Present when the status is FAILED' }),
@@ -105,7 +102,7 @@ const MEMBERS = {
 export const Orchestration = Type.Object(MEMBERS, { title: 'Orchestration' })
 
 export const OrchestrationList = Type.Object({
-  orchestrations: Type.Array(Orchestration, { deprecated: true, description: 'The same as `items`; use that' }),
+  orchestrations: Type.Array(Orchestration, { deprecated: true, description: 'The same as `items`. Use that' }),
   items: Type.Array(Orchestration),
   next_page_cursor: Type.Optional(NextPageCursor),
 })

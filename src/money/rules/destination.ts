@@ -34,6 +34,6 @@ async function refuseOwnAddress<Tables>(
 ): Promise<void> {
   if (!(await isOwnAddress(transaction, network, address))) return
   const pointer = '/destination/crypto/address'
-  const detail = 'is a deposit address of this service; name its profile as the destination instead'
+  const detail = 'is a deposit address of this service. Name its profile as the destination instead'
   throw new Problem('own_address', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
 }

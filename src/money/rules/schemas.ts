@@ -21,7 +21,7 @@ const strict = { additionalProperties: false }
 const oneOfThree = { ...strict, minProperties: 1, maxProperties: 1 }
 
 const Id = Type.String({ minLength: 1, maxLength: 200 })
-const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'Symbol of a configured asset' })
+const AssetSymbol = Type.String({ minLength: 1, maxLength: 200, description: 'A configured asset’s symbol' })
 const CryptoNetworkName = textChoice(CRYPTO_NETWORK_NAMES)
 const RequestedNetworkName = textChoice(REQUESTED_NETWORK_NAMES)
 const FiatNetworkName = textChoice(FIAT_NETWORKS)
@@ -45,7 +45,7 @@ const NewSource = Type.Object(
     ),
     profile: Type.Optional(Profile),
   },
-  { ...oneOfThree, description: 'The deposits that the rule matches: exactly one of crypto, fiat, profile' },
+  { ...oneOfThree, description: 'The rule’s deposits: exactly one of crypto, fiat, profile' },
 )
 
 function destinationOver<Network extends TSchema>(network: Network) {
@@ -148,7 +148,7 @@ export const Rule = Type.Object(
     identity_id: Type.Optional(Type.String()),
     account_id: Type.Optional(Type.String()),
     status: textChoice(RULE_STATUSES),
-    reject_reason: Type.Optional(Type.String({ description: 'The reason for the rejection of a REJECTED rule' })),
+    reject_reason: Type.Optional(Type.String({ description: 'Why a REJECTED rule was rejected' })),
     source_asset: Type.String(),
     destination_asset: Type.String(),
     source: Source,
@@ -166,7 +166,7 @@ export const OperatorRulePage = pageOf(OperatorRule)
 export const RuleAnswer = Type.Object({ rule: Rule })
 
 export const RuleList = Type.Object({
-  rules: Type.Optional(Type.Array(Rule, { deprecated: true, description: 'Same as `items`; use `items` instead' })),
+  rules: Type.Optional(Type.Array(Rule, { deprecated: true, description: 'Same as `items`. Use `items` instead' })),
   items: Type.Array(Rule),
   next_page_cursor: Type.Optional(NextPageCursor),
 })

@@ -142,7 +142,7 @@ async function sourceOf(
   const pointer = '/source/profile/profile_id'
   const named = await profileForWrite(transaction, customerId, profile?.profile_id ?? '', pointer)
   // Deposits are credited to the rule's `profile_id`, even after the rule was deleted.
-  if (named.id !== id) throw invalidRequest([{ pointer, detail: 'must be the profile_id of the rule' }])
+  if (named.id !== id) throw invalidRequest([{ pointer, detail: 'must be the rule’s profile_id' }])
   return { profile: { profile_id: id } }
 }
 

@@ -47,7 +47,7 @@ export function registerTransferOperatorRoutes(app: FastifyInstance, db: Db, led
       const profileId = idOf(request.params.id)
       const assets = await readStatement(db, profileId, period)
       if (assets !== undefined) return { profile_id: profileId, ...period, assets }
-      const detail = `the period has more than ${STATEMENT_LINES_MAX} postings; request a shorter period`
+      const detail = `the period has more than ${STATEMENT_LINES_MAX} postings. Request a shorter period`
       throw invalidRequest([{ parameter: 'to', detail }])
     },
   )

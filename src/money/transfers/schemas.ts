@@ -25,7 +25,7 @@ export const Transfer = Type.Object(
     disposition: Type.Optional(
       Type.Object(
         { code: Type.String() },
-        { description: 'Why the deposit was or was not converted; see the table of disposition codes' },
+        { description: 'Why the deposit was or was not converted. See the table of disposition codes' },
       ),
     ),
     crypto_network: Type.Optional(Type.String()),
@@ -34,7 +34,7 @@ export const Transfer = Type.Object(
     confirmations: Type.Optional(Type.Integer()),
     destination_address: Type.Optional(Type.String()),
     memo: Type.Optional(Type.String()),
-    group_id: Type.String({ description: 'The id that transfers of one movement share' }),
+    group_id: Type.String({ description: 'The common id of one movement’s transfers' }),
     metadata: Type.Object({}, { additionalProperties: true }),
     created_at: Time,
     updated_at: Time,
@@ -62,7 +62,7 @@ export const TRANSFER_FILTERS = {
 
 const balance = {
   asset: Type.String(),
-  available: Type.String({ description: 'The amount that the profile can use now' }),
+  available: Type.String({ description: 'The amount the profile can use now' }),
   in_transit: Type.String({ description: 'Reserved by an orchestration or a withdrawal' }),
   held: Type.String({ description: 'Credited and on hold' }),
 }
@@ -75,7 +75,7 @@ const OperatorBalance = Type.Object(
   {
     ...balance,
     receivable: Type.String({
-      description: 'The amount that the profile owes, such as the part of reversed deposits that it had spent',
+      description: 'The amount the profile owes, such as the spent part of reversed deposits',
     }),
   },
   { title: 'OperatorBalance' },
@@ -101,11 +101,11 @@ const StatementLine = Type.Object(
     created_at: Time,
     effective_at: Time,
     debit: Type.String(),
-    debit_profile_id: Type.Optional(Type.String({ description: 'Of an account of another profile' })),
+    debit_profile_id: Type.Optional(Type.String({ description: 'Another profile’s account' })),
     credit: Type.String(),
-    credit_profile_id: Type.Optional(Type.String({ description: 'Of an account of another profile' })),
+    credit_profile_id: Type.Optional(Type.String({ description: 'Another profile’s account' })),
     amount: Amount,
-    change: Type.String({ description: 'Change of the balance: `0` when the money stays with the profile' }),
+    change: Type.String({ description: 'Change in the balance: `0` when the money stays with the profile' }),
     balance: Type.String({ description: 'After this line' }),
   },
   { title: 'StatementLine' },
@@ -141,10 +141,10 @@ export const Ledger = Type.Object(
       Type.String({ format: 'date-time', description: 'Absent until all were compared once' }),
     ),
     postings_read_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Every posting was read since then; absent until it is known' }),
+      Type.String({ format: 'date-time', description: 'Every posting was read since then. Absent until it is known' }),
     ),
     changed_postings: Type.Array(Type.Object({ first_id: Type.String(), last_id: Type.String() }), {
-      description: 'Ranges of postings that were changed, added or removed after they had been read',
+      description: 'Posting ranges changed, added or removed after they had been read',
     }),
   },
   { title: 'Ledger' },

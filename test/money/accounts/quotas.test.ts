@@ -130,7 +130,7 @@ describe('the creations of a day', () => {
         expect(seconds).toBeLessThanOrEqual(before)
         expect(seconds).toBeGreaterThanOrEqual(after)
         expect(answer.body.detail).toBe(
-          `creations_per_day: the customer has used 3 of at most 3 creations today; try again in ${seconds} s`,
+          `creations_per_day: the customer has used 3 of at most 3 creations today. Try again in ${seconds} s`,
         )
       }
       expect((await create(customer, { ref_id: 'once' })).status).toBe(409)

@@ -81,7 +81,7 @@ describe.each(['account', 'rule'])('notes about an %s', (kind) => {
     [{ text: ' \n\t' }, '/text', 'must match pattern "\\S"'],
     [{ text: 'x'.repeat(2_001) }, '/text', 'must have at most 2000 characters'],
     [{ text: 7 }, '/text', 'must be of type string'],
-    [{ text: 'x', author: 'ada' }, '/author', 'is not a known member; known are text'],
+    [{ text: 'x', author: 'ada' }, '/author', 'is not a known member: known are text'],
   ])('are refused by field and rule: %j', async (body, pointer, detail) => {
     const id = await newSubject(kind)
     const answer = await node.operator('POST', pathOf(id), body)

@@ -23,7 +23,7 @@ const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(lev
 /** An object of exactly this many bytes as compact JSON. */
 const sized = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
 /** Followed by their names. */
-const UNKNOWN: string = expect.stringMatching(/^is not a known member; known are [a-z_]+(, [a-z_]+)*$/)
+const UNKNOWN: string = expect.stringMatching(/^is not a known member: known are [a-z_]+(, [a-z_]+)*$/)
 const crabs = (count: number) => '🦀'.repeat(count)
 
 /** Valid values by member: just inside each limit. */

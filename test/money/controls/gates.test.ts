@@ -45,9 +45,9 @@ describe('gates', () => {
 
   it.each([
     ['CUSTOMER_DISABLED', sql`update customers set enabled = false`, 'the customer is disabled'],
-    ['ACCOUNT_BLOCKED', sql`update accounts set user_disabled = true`, 'the account of the profile is DISABLED'],
-    ['ACCOUNT_BLOCKED', sql`update accounts set review_status = 'DENIED'`, 'the account of the profile is DENIED'],
-    ['ACCOUNT_BLOCKED', sql`update accounts set review_status = 'ERROR'`, 'the account of the profile is ERROR'],
+    ['ACCOUNT_BLOCKED', sql`update accounts set user_disabled = true`, 'the profile’s account is DISABLED'],
+    ['ACCOUNT_BLOCKED', sql`update accounts set review_status = 'DENIED'`, 'the profile’s account is DENIED'],
+    ['ACCOUNT_BLOCKED', sql`update accounts set review_status = 'ERROR'`, 'the profile’s account is ERROR'],
     [
       'RECEIVABLE',
       sql`insert into balances (profile_id, asset, receivable) select id, 'USDC', 1 from profiles`,

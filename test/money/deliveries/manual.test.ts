@@ -231,7 +231,7 @@ describe('gates', () => {
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     const [open = ''] = await addDeliveries(db, await addOwner(db), 1)
     expect((await claim({ limit: 1 })).map(({ id }) => id)).toEqual([open])
-    const waits = 'waits HOLD: the account of the profile is DISABLED'
+    const waits = 'waits HOLD: the profile’s account is DISABLED'
     expect(await document(blocked)).toMatchObject({ status: 'WAITING', attempt: 0, waiting_for: 'HOLD', attempts: [] })
     expect(calls()).toEqual([waits])
     await letPass(db, [blocked], 11)

@@ -249,7 +249,7 @@ describe('an executor that', () => {
     const [second = ''] = await addDeliveries(db, owner, 1)
     await send()
     expect((await rowOf(second)).status).toBe('CLAIMED')
-    const detail = 'answered SETTLED with the reference of another delivery'
+    const detail = 'answered SETTLED with another delivery’s reference'
     expect(await attemptsOf(db, second)).toMatchObject([{ outcome: 'UNKNOWN', detail }])
   })
 })

@@ -78,7 +78,7 @@ describe('the reserve of a pool', () => {
     expect(await freeOfPool()).toBe(4)
     const refused = await ask(greedy)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60'])
-    expect(refused.body.detail).toBe('the last addresses of SOLANA are reserved for customers that have received fewer')
+    expect(refused.body.detail).toBe('the last SOLANA addresses are reserved for customers that have received fewer')
     expect((await refusalsOf(node)).pool_reserve_percent).toBe((before.pool_reserve_percent ?? 0) + 3)
     // Four are free, then three, then two: a customer must have received fewer than that.
     expect(await askTimes(modest, 3)).toEqual([...given(2), ...reserved(1)])

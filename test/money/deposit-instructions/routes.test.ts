@@ -151,7 +151,7 @@ describe('a new deposit address', () => {
     const refused = await create({ profile_id: profile.id, account_id: account.accountId })
     expect([refused.status, refused.body.errors]).toEqual([
       400,
-      [{ pointer: '/account_id', detail: 'must be the account of the profile' }],
+      [{ pointer: '/account_id', detail: 'must be the profile’s account' }],
     ])
   })
 })

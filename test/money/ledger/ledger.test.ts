@@ -703,7 +703,7 @@ describe('a comparison that does not end', () => {
     steps(7_000)
     expect(await overdue()).toEqual([true, '1'])
     const messages = lines.map((line) => JSON.parse(line)).map(({ msg }) => msg)
-    expect(messages).toEqual(Array(2).fill('the comparison of the ledger is overdue'))
+    expect(messages).toEqual(Array(2).fill('the ledger’s comparison is overdue'))
     await upkeep.stop()
   })
 })
@@ -716,7 +716,7 @@ describe('decimals', () => {
       { symbol: 'NEW', decimals: 1 },
     ]
     await db.transaction(async (transaction) => {
-      const fault = 'USD has 3 decimals, but its amounts in the ledger have 2; the decimals of amounts cannot change'
+      const fault = 'USD has 3 decimals, but its amounts in the ledger have 2. Decimals cannot change'
       expect(await decimalsFaults(transaction, changed)).toEqual([fault])
       expect(await ensureLedgerAssets(transaction, changed)).toEqual([fault])
       expect((await readDecimals(transaction)).get('NEW')).toBeUndefined()

@@ -23,7 +23,7 @@ function create(changes: Readonly<Record<string, unknown>>): Promise<RestAnswer>
 }
 
 const UNKNOWN =
-  'is not a known member; known are ref_id, nickname, profile_id, identity_id, account_id, source_asset, ' +
+  'is not a known member: known are ref_id, nickname, profile_id, identity_id, account_id, source_asset, ' +
   'destination_asset, source, destination'
 const CRAB = '\u{1F980}'
 const onEthereum = (address: string) => ({
@@ -79,14 +79,14 @@ describe('the body of a rule', () => {
       'another source',
       { source: { cash: {} } },
       '/source/cash',
-      'is not a known member; known are crypto, fiat, profile',
+      'is not a known member: known are crypto, fiat, profile',
     ],
     ['a source without network', { source: { crypto: {} } }, '/source/crypto/network', 'is required'],
     [
       'an address as source',
       { source: { crypto: { network: 'ETHEREUM', address: 'x' } } },
       '/source/crypto/address',
-      'is not a known member; known are network',
+      'is not a known member: known are network',
     ],
     [
       'a bank without account type',

@@ -128,7 +128,7 @@ describe('a statement', () => {
     const answer = await node.operator('GET', `/profiles/${id}/statement?${new URLSearchParams(ALWAYS)}`)
     expect(answer.body).toMatchObject({
       status: 400,
-      errors: [{ parameter: 'to', detail: 'the period has more than 5000 postings; request a shorter period' }],
+      errors: [{ parameter: 'to', detail: 'the period has more than 5000 postings. Request a shorter period' }],
     })
     const [most] = await statement({ ...ALWAYS, from: '2026-01-01T00:00:02Z' }, id)
     expect(most?.lines).toHaveLength(5_000)

@@ -41,7 +41,7 @@ const FORMS: Readonly<Record<WatchedFamily, AccountForm>> = {
 /** Describes a family's accepted keys. */
 export function extendedKeyWords(family: WatchedFamily): string {
   const { prefixes, purpose, coinType } = FORMS[family]
-  return `an extended public key (${prefixes.join(', ')}) of an account, m/${purpose}'/${coinType}'/0'`
+  return `an account’s extended public key (${prefixes.join(', ')}), m/${purpose}'/${coinType}'/0'`
 }
 
 /** Why the text cannot be used as the family's key. Undefined when it can. */
@@ -53,10 +53,10 @@ export function extendedKeyFault(family: WatchedFamily, text: string): string | 
   if (bytes[KEY_OFFSET] === 0) return PRIVATE
   const version = Buffer.from(bytes).readUInt32BE(0)
   if (!prefixes.some((prefix) => VERSIONS[prefix] === version)) {
-    return `begins with ${text.slice(0, 4)}, the prefix of another address type; it must begin with ${prefixes.join(' or ')}`
+    return `begins with ${text.slice(0, 4)}, the prefix for another address type. It must begin with ${prefixes.join(' or ')}`
   }
   if (bytes[4] !== ACCOUNT_DEPTH) {
-    return `has depth ${bytes[4]}: it must be the key of an account (depth ${ACCOUNT_DEPTH}, m/${purpose}'/${coinType}'/0')`
+    return `has depth ${bytes[4]}: it must be an account key (depth ${ACCOUNT_DEPTH}, m/${purpose}'/${coinType}'/0')`
   }
   return publicKeyOf(text) === undefined ? `is not ${extendedKeyWords(family)}` : undefined
 }

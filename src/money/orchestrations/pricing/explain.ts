@@ -162,13 +162,13 @@ function marketSteps(evidence: MarketEvidence): readonly string[] {
   const count = `${evidence.levels.length} ${evidence.levels.length === 1 ? 'level' : 'levels'}`
   const exact = side === 'bids' ? quote_amount : base_amount
   const steps = [
-    `${count} of the ${side} of ${market.symbol}: ${base_amount} ${market.base_asset} for ${quote_amount} ${market.quote_asset}`,
-    `the price is ${price} ${destination.asset} for 1 ${source.asset}; the mid was ${book.mid}`,
-    `${exact} ${destination.asset} is paid as ${destination.amount}; ${difference(exact, destination.amount)} stays with the desk`,
+    `${count} from ${market.symbol} ${side}: ${base_amount} ${market.base_asset} for ${quote_amount} ${market.quote_asset}`,
+    `the price is ${price} ${destination.asset} for 1 ${source.asset}, with the mid at ${book.mid}`,
+    `${exact} ${destination.asset} is paid as ${destination.amount}, and ${difference(exact, destination.amount)} stays with the desk`,
   ]
   if (side === 'bids' || source.amount === quote_amount) return steps
   const unspent = difference(source.amount, quote_amount)
-  return [...steps, `${unspent} ${source.asset} buys no unit of the book and stays with the desk`]
+  return [...steps, `${unspent} ${source.asset} buys no whole unit and stays with the desk`]
 }
 
 /** A quote amount has as many decimals as a base amount and a price together. */

@@ -106,7 +106,7 @@ export function marketPrice(
   const side = sideOf(terms)
   const walk = walkLevels(book[side], side, walkedAmount(terms, amount), takenBefore)
   if (!walk.isComplete) {
-    return waits('SLIPPAGE', `the first ${book[side].length} levels of the book are not sufficient for the amount`)
+    return waits('SLIPPAGE', `the first ${book[side].length} book levels are not sufficient for the amount`)
   }
   const destinationAmount = paidAmount(terms, walk)
   if (walk.base === 0n || destinationAmount === 0n) {
@@ -121,7 +121,7 @@ export function marketPrice(
   const notional = market.quoteAsset === source.symbol ? amount : destinationAmount
   const notionalMax = settings.notionalMax.get(market.quoteAsset)
   if (notionalMax !== undefined && notional > notionalMax) {
-    return waits('SLIPPAGE', `the amount is above conversion.notional_max of ${market.quoteAsset}`)
+    return waits('SLIPPAGE', `the amount is above conversion.notional_max: ${market.quoteAsset}`)
   }
   return { walk, destinationAmount, price: priceText(terms, walk) }
 }

@@ -9,7 +9,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
   const registers = [registry]
   new Gauge({
     name: 'tidegate_desk_limit',
-    help: 'How far below zero the position of the desk may be, by asset that has a limit',
+    help: 'How far below zero the desk’s position may be, by asset with a limit',
     labelNames: ['asset'],
     registers,
     collect() {
@@ -23,7 +23,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
   })
   new Gauge({
     name: 'tidegate_desk_position',
-    help: 'What the desk received minus what it paid, by asset; absent while the store is unavailable',
+    help: 'Amounts received minus paid by the desk, by asset. Absent while the store is unavailable',
     labelNames: ['asset'],
     registers,
     async collect() {
@@ -36,7 +36,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
   })
   new Gauge({
     name: 'tidegate_peg_holds',
-    help: '1 while the market of a pair at par is inside the peg, 0 while its conversions wait',
+    help: '1 while a par pair’s market is inside the peg, 0 while its conversions wait',
     labelNames: ['market'],
     registers,
     collect() {

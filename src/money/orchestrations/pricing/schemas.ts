@@ -14,7 +14,7 @@ const EvidenceMarket = Type.Object({
 const EvidenceBook = Type.Object(
   {
     cursor: Type.Optional(
-      Type.String({ description: 'Of the `market_data` message that made this book, at the depth of the market' }),
+      Type.String({ description: 'The cursor of this book’s `market_data` message, at the market’s depth' }),
     ),
     time: Type.Optional(Type.String({ description: 'Of its UPDATE, exactly as sent' })),
     simulated: Type.Boolean(),
@@ -22,12 +22,12 @@ const EvidenceBook = Type.Object(
     best_ask: Type.String(),
     mid: Type.String({ description: 'One fraction digit more than prices have' }),
   },
-  { description: 'Conversions of earlier versions have no `cursor` and `time`' },
+  { description: 'Conversions from earlier versions have no `cursor` and `time`' },
 )
 const EvidenceLevel = Type.Object({
   price: Type.String(),
   amount: Amount,
-  taken_before: Type.String({ description: 'What other conversions had taken of it in the last `depth_seconds`' }),
+  taken_before: Type.String({ description: 'Other conversions’ share in it during the last `depth_seconds`' }),
   taken: Amount,
 })
 const Evidence = Type.Union(
@@ -37,7 +37,7 @@ const Evidence = Type.Union(
       source: EvidenceAmount,
       converted_amount: Amount,
       remainder: Type.String({
-        description: 'Finer than the decimals of the destination asset; stays with the profile',
+        description: 'Finer than the destination asset’s decimals. Stays with the profile',
       }),
       destination: EvidenceAmount,
       pegs: Type.Array(Type.Object({ market: EvidenceMarket, book: EvidenceBook }), {
@@ -51,7 +51,7 @@ const Evidence = Type.Union(
       side: textChoice(['bids', 'asks']),
       book: EvidenceBook,
       taken_before: Amount,
-      levels: Type.Array(EvidenceLevel, { description: 'The levels that were used, from the best one' }),
+      levels: Type.Array(EvidenceLevel, { description: 'The used levels, from the best one' }),
       source: EvidenceAmount,
       base_amount: Type.String({ description: 'The exact sum over the levels' }),
       quote_amount: Type.String({ description: 'The exact sum over the levels' }),
@@ -76,7 +76,7 @@ export const Price = Type.Object(
     destination_asset: Type.String(),
     destination_amount: Amount,
     price: Type.Optional(Type.String()),
-    price_source: Type.Optional(Type.String({ description: '`par`, or the symbol of the market' })),
+    price_source: Type.Optional(Type.String({ description: '`par`, or the market’s symbol' })),
     evidence: Evidence,
     explanation: Type.Object({
       adds_up: Type.Boolean({ description: 'Whether every stored value equals the recomputed one' }),
@@ -92,8 +92,8 @@ const DeskItem = Type.Object(
   {
     asset: Type.String(),
     position: Type.String({ description: 'Received minus paid' }),
-    limit: Type.Optional(Type.String({ description: 'How far below zero it may be; absent: no limit' })),
-    committed: Type.String({ description: 'Source amounts of orchestrations that are not converted yet' }),
+    limit: Type.Optional(Type.String({ description: 'How far below zero it may be. Absent: no limit' })),
+    committed: Type.String({ description: 'Source amounts in orchestrations not converted yet' }),
     in_transit: Type.String({ description: 'What all profiles have reserved' }),
     receivable: Type.String({ description: 'What all profiles owe' }),
     hedge: Type.Optional(

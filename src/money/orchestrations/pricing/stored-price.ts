@@ -45,7 +45,7 @@ export async function readPrice<Tables>(
     where orchestration_id = ${orchestrationId} and (${owner}::uuid is null or customer_id = ${owner}::uuid)
   `.execute(tables)
   const [row] = rows
-  if (row === undefined) throw new Problem('not_found', 'there is no conversion of an orchestration with this id')
+  if (row === undefined) throw new Problem('not_found', 'no converted orchestration has this id')
   return {
     orchestration_id: orchestrationId,
     source_asset: row.source_asset,

@@ -19,8 +19,8 @@ export function usableBook(
 ): UsableBook | string {
   if (book === undefined) return 'there is no book'
   if (!book.isLive) return 'the book is not live'
-  if (book.isSimulated && !isSandbox) return 'a source of the book is a simulator or a recording'
   // When a clock was set back, an old book's age is small or negative, so a large negative age is also rejected.
+  if (book.isSimulated && !isSandbox) return 'one of the book’s sources is a simulator or a recording'
   if (Math.abs(book.ageMilliseconds) > settings.bookAgeSecondsMax * 1000) {
     return `the book has not changed for more than ${settings.bookAgeSecondsMax} seconds`
   }
@@ -29,7 +29,7 @@ export function usableBook(
   if (bid === undefined || ask === undefined) return 'the book has no levels on one side'
   if (bid.price >= ask.price) return 'the book is crossed'
   if ([...book.bids, ...book.asks].some(({ price, amount }) => price <= 0n || amount <= 0n)) {
-    return 'a level of the book has a price or an amount that is not above zero'
+    return 'a book level has a price or an amount that is not above zero'
   }
   return { ...book, doubleMid: bid.price + ask.price }
 }

@@ -44,7 +44,7 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
       if (ACCEPTED[family].includes(prefix)) expect(fault).toBeUndefined()
       else
         expect(fault).toMatch(
-          new RegExp(`^begins with ${prefix}, the prefix of another address type; it must begin with xpub`),
+          new RegExp(`^begins with ${prefix}, the prefix for another address type. It must begin with xpub`),
         )
     },
   )
@@ -60,7 +60,7 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
   })
 
   it('belongs to an account', () => {
-    expect(extendedKeyFault(family, accountKey('xpub', 'm').open)).toMatch(/^has depth 0: it must be the key of an/)
+    expect(extendedKeyFault(family, accountKey('xpub', 'm').open)).toMatch(/^has depth 0: it must be an account key/)
     expect(extendedKeyFault(family, accountKey('xpub', "m/84'/0'").open)).toMatch(/^has depth 2/)
     expect(extendedKeyFault(family, accountKey('xpub', "m/84'/0'/0'/0").open)).toMatch(/^has depth 4/)
   })

@@ -77,9 +77,9 @@ describe('the evidence of a price', () => {
       adds_up: true,
       differences: [],
       steps: [
-        '3 levels of the bids of BTCUSD: 1.23456789 BTC for 74070.4277211 USD',
-        'the price is 59997.047000064127700583 USD for 1 BTC; the mid was 60000.500',
-        '74070.4277211 USD is paid as 74070.42; 0.0077211 stays with the desk',
+        '3 levels from BTCUSD bids: 1.23456789 BTC for 74070.4277211 USD',
+        'the price is 59997.047000064127700583 USD for 1 BTC, with the mid at 60000.500',
+        '74070.4277211 USD is paid as 74070.42, and 0.0077211 stays with the desk',
       ],
     })
   })
@@ -88,10 +88,10 @@ describe('the evidence of a price', () => {
     const { adds_up: addsUp, steps } = explainPrice(sold(BUY, 1_234_567n, 0n))
     expect(addsUp).toBe(true)
     expect(steps).toEqual([
-      '1 level of the asks of BTCUSD: 0.205757737371043815 BTC for 12345.669999999999943815 USD',
-      'the price is 0.000016666388893518 BTC for 1 USD; the mid was 60000.500',
-      '0.205757737371043815 BTC is paid as 0.20575773; 0.000000007371043815 stays with the desk',
-      '0.000000000000056185 USD buys no unit of the book and stays with the desk',
+      '1 level from BTCUSD asks: 0.205757737371043815 BTC for 12345.669999999999943815 USD',
+      'the price is 0.000016666388893518 BTC for 1 USD, with the mid at 60000.500',
+      '0.205757737371043815 BTC is paid as 0.20575773, and 0.000000007371043815 stays with the desk',
+      '0.000000000000056185 USD buys no whole unit and stays with the desk',
     ])
   })
 
@@ -220,7 +220,7 @@ describe('changed evidence', () => {
       unreadable('BTCUSD: the average price is more than 0 bps worse than the mid'),
     )
     expect(tight('settings/notional_max', '74070.41')).toEqual(
-      unreadable('BTCUSD: the amount is above conversion.notional_max of USD'),
+      unreadable('BTCUSD: the amount is above conversion.notional_max: USD'),
     )
     const [, par] = originals[2]!
     const outside = explainPrice({ ...par, evidence: changed(par.evidence, 'settings/peg_bps_max', () => 9) })
