@@ -185,7 +185,7 @@ export class Nodes {
     const registers = [this.#options.metrics]
     new Gauge({
       name: 'tidegate_nodes',
-      help: 'Nodes that announce themselves, this one included',
+      help: 'Nodes that announce themselves, including this one',
       registers,
       collect() {
         this.set(1 + nodes.others.filter(({ state }) => state === 'present').length)
@@ -193,7 +193,7 @@ export class Nodes {
     })
     new Gauge({
       name: 'tidegate_nodes_differing',
-      help: 'Other nodes whose market definitions are not those of this node',
+      help: 'Other nodes with market definitions different from this node’s',
       registers,
       collect() {
         this.set(nodes.differing.length)

@@ -101,15 +101,15 @@ export class NodeQuestions {
     const answerer = this.#answerers.get(kind)
     if (answerer === undefined) return problemOf(new Problem('not_found', `this node does not know '${kind}'`))
     if (this.#answering >= ANSWERING_MAX)
-      return problemOf(new Problem('unavailable', 'this node answers as many questions as it may'))
+      return problemOf(new Problem('unavailable', 'this node is already answering its maximum number of questions'))
     this.#answering += 1
     try {
       return { value: await answerer(question, bytesMax) }
     } catch (error) {
       const problem = error instanceof Problem ? error : this.#options.translate(error)
       if (problem !== undefined) return problemOf(problem)
-      this.#options.log.error({ kind, err: error }, 'a question of another node failed')
-      return problemOf(new Problem('internal', 'the node failed; see its log'))
+      this.#options.log.error({ kind, err: error }, 'another node’s question failed')
+      return problemOf(new Problem('internal', 'the node failed. See its log'))
     } finally {
       this.#answering -= 1
     }

@@ -14,17 +14,17 @@ const Node = Type.Object(
     started_at: Type.String(),
     ready: Type.Boolean({ description: 'Whether its `/readyz` answers 200' }),
     markets: Type.Integer({ minimum: 0, description: 'Number of its markets' }),
-    definitions: Type.String({ description: 'Digest of the definitions of its markets' }),
+    definitions: Type.String({ description: 'Digest of its market definitions' }),
     directory_version: Type.Optional(
       Type.Integer({
         minimum: 0,
-        description: 'Of the customers and clients that it knows; absent while it does not reach the store',
+        description: 'The time of its known customers and clients. Absent while it does not reach the store',
       }),
     ),
     self: Type.Boolean({ description: 'The node that answers' }),
     state: textChoice(['present', 'silent']),
     seen_at: Type.String({ format: 'date-time' }),
-    same_definitions: Type.Boolean({ description: 'Whether its definitions are those of the node that answers' }),
+    same_definitions: Type.Boolean({ description: 'Whether its definitions equal the answering node’s' }),
   },
   { title: 'Node' },
 )

@@ -210,7 +210,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
       else changes.push(levelOf(this.#market.replica.market, message.side, entry[1], entry[2] as string))
     }
     if (this.#book.apply(changes).length < changes.length) {
-      this.#problem ??= 'an UPDATE has a level that its subscribers hold already'
+      this.#problem ??= 'an UPDATE has a level its subscribers hold already'
     }
     return changes.length
   }
@@ -226,6 +226,6 @@ function levelOf(market: MarketDefinition, side: Side, price: string, amount: st
 
 function scaledOf(text: string, decimals: number): Scaled {
   const value = parseDecimal(text, decimals)
-  if (typeof value === 'string') throw new Error(`a message has the number ${text}, which is ${value}`)
+  if (typeof value === 'string') throw new Error(`a message has the number ${text}: ${value}`)
   return value
 }

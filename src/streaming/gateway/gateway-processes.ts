@@ -234,7 +234,7 @@ export class GatewayProcesses {
     const processes = this
     new Gauge({
       name: 'tidegate_gateway_processes_ready',
-      help: 'Gateway processes that take connections',
+      help: 'Gateway processes that accept connections',
       registers,
       collect() {
         this.set(processes.readyCount)
@@ -242,7 +242,7 @@ export class GatewayProcesses {
     })
     return new Counter({
       name: 'tidegate_gateway_process_ends_total',
-      help: 'Gateway processes that ended without being stopped, and took their connections with them',
+      help: 'Gateway processes that ended without being stopped, together with their connections',
       registers,
     })
   }
@@ -314,7 +314,7 @@ export class GatewayProcesses {
   #close(connections: readonly RemoteConnection[], cause: CloseCause): void {
     for (const { id } of connections) {
       const waiting = this.#waiting.get(id)
-      if (waiting !== undefined) this.#refuse(waiting, 'the access of the client has changed')
+      if (waiting !== undefined) this.#refuse(waiting, 'the client’s access has changed')
     }
     for (const [process, ids] of this.#byProcess(connections.map(({ id }) => id))) {
       process.send({ type: 'close', ids, cause })

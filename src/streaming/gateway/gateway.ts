@@ -115,7 +115,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       socket.on('error', noteError)
       decide({ request, socket: socket as Socket, head, clientAddress: address }, holder).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
-        answerRefusal(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
+        answerRefusal(socket, new Problem('internal', 'an error on our side. Quote request_id'), clock)
       })
     },
     async check(request) {

@@ -129,7 +129,7 @@ function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem 
   // Without a reserve where the operator lets one client have more than a quarter.
   const reserve = ofClient === 0 || 4 * perClientMax > connectionsMax ? 0 : reserveOf(connectionsMax)
   if (context.connections() >= connectionsMax - reserve)
-    return handshakeUnavailable('the node has reached its limit of connections')
+    return handshakeUnavailable('the node has reached its connection limit')
   return undefined
 }
 
@@ -138,7 +138,7 @@ function isSubprotocol(name: string): boolean {
 }
 
 function notLoaded(): Problem {
-  return handshakeUnavailable('the directory of clients is not loaded yet')
+  return handshakeUnavailable('the client directory is not loaded yet')
 }
 
 /** The headers for the WebSocket handshake, without the token that a browser sends among the subprotocols. */

@@ -29,9 +29,9 @@ const Market = Type.Object(
     market: Type.String({ description: 'What subscriptions name' }),
     base_asset: Type.String(),
     quote_asset: Type.String(),
-    price_decimals: { ...Count, description: 'Fraction digits of every price' },
-    amount_decimals: { ...Count, description: 'Fraction digits of every amount' },
-    depth: { ...Count, description: 'Published levels per side; 0 = all' },
+    price_decimals: { ...Count, description: 'Fraction digits in every price' },
+    amount_decimals: { ...Count, description: 'Fraction digits in every amount' },
+    depth: { ...Count, description: 'Published levels per side (0 = all)' },
     state: Type.Enum([...MARKET_STATES], {
       ...text,
       description:
@@ -43,7 +43,7 @@ const Market = Type.Object(
       Type.Enum([...INSTRUMENT_STATES], {
         ...text,
         description:
-          'Whether it trades at the venue; the book is trusted in each of these states. Absent while that is not known',
+          'Whether it trades at the venue. The book is trusted in each of these states. Absent while not known',
       }),
     ),
     instrument_reason: Type.Optional(
@@ -52,9 +52,9 @@ const Market = Type.Object(
     proof: Type.Enum([...PROOFS], {
       ...text,
       description:
-        'What proves the book to be that of its venue, the weakest of its live sources. CHECKSUM: a checksum or digest of ' +
-        'the venue. SEQUENCE: numbers that show each missing message. COMPARISON: a snapshot now and then. NONE: nothing, ' +
-        'as of a simulator, or of a market that is not LIVE',
+        'The proof that the book equals its venue’s: the weakest among its live sources. CHECKSUM: the venue’s checksum or ' +
+        'digest. SEQUENCE: numbers that show each missing message. COMPARISON: a snapshot now and then. NONE: nothing, ' +
+        'as for a simulator, or a market that is not LIVE',
     }),
   },
   { title: 'Market' },

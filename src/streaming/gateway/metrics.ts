@@ -39,7 +39,7 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
     }),
     handshakes: new Counter({
       name: 'tidegate_handshakes_total',
-      help: 'WebSocket handshakes by HTTP status of the answer (101 = accepted)',
+      help: 'WebSocket handshakes by the answer’s HTTP status (101 = accepted)',
       labelNames: ['status'],
       registers,
     }),
@@ -51,7 +51,7 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
     }),
     deliverySeconds: new Histogram({
       name: 'tidegate_delivery_seconds',
-      help: 'From the arrival of a source message to the write to the sockets of current subscribers',
+      help: 'From a source message’s arrival to the write to current subscribers’ sockets',
       buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers,
     }),
@@ -81,7 +81,7 @@ function observeTotals(registry: MetricsRegistry, totals: OutboxTotals): void {
     })
   }
   count('tidegate_messages_out_total', 'Messages written to connections', () => totals.messages)
-  count('tidegate_bytes_out_total', 'Bytes of frames written to connections', () => totals.bytes)
+  count('tidegate_bytes_out_total', 'Frame bytes written to connections', () => totals.bytes)
   count(
     'tidegate_merged_messages_total',
     'Conflated UPDATE messages sent to lagging subscribers',
@@ -109,7 +109,7 @@ function observeHub(registry: MetricsRegistry, hub: Observed): void {
   })
   new Gauge({
     name: 'tidegate_connections_not_reading',
-    help: 'Connections that take nothing of what they are sent: two pongs are missing',
+    help: 'Connections that read nothing: two pongs are missing',
     registers,
     collect() {
       let count = 0

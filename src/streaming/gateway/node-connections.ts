@@ -125,7 +125,7 @@ function operated<Kind extends Connection>(db: Db, connections: Connections<Kind
       const connection = connectionWith(connections, id)
       const details = connection?.isOpen === true ? await connections.details(connection) : undefined
       if (details === undefined && connection?.isOpen === true) {
-        throw new Problem('unavailable', 'the process of the connection has not answered in time: try again')
+        throw new Problem('unavailable', 'the connection’s process has not answered in time: try again')
       }
       return details
     },

@@ -19,19 +19,18 @@ export const Connection = Type.Object(
     behind: Type.Boolean({ description: 'Whether it lags: it gets conflated updates when its socket has drained' }),
     reading: Type.Optional(
       Type.Boolean({
-        description:
-          'False when it takes nothing of what it is sent: two pongs are missing. Absent from a node of an earlier release',
+        description: 'False when it reads nothing: two pongs are missing. Absent from a node with an earlier release',
       }),
     ),
     pong_age_ms: Type.Optional({ ...Count, description: 'Since its last pong. Absent before the first' }),
-    round_trip_ms: Type.Optional({ ...Count, description: 'From the last ping that it answered to its pong' }),
-    queued_bytes: { ...Count, description: 'Bytes that wait in the process' },
+    round_trip_ms: Type.Optional({ ...Count, description: 'From its last answered ping to the pong' }),
+    queued_bytes: { ...Count, description: 'Bytes waiting in the process' },
     bytes_out: { ...Count, description: 'Bytes written to its socket' },
     conflated_messages: Type.Optional({
       ...Count,
-      description: 'Conflated UPDATEs that were made for it. Absent from a node of an earlier release',
+      description: 'Conflated UPDATEs made for it. Absent from a node with an earlier release',
     }),
-    node: Type.String({ description: 'The node that serves it' }),
+    node: Type.String({ description: 'Its node' }),
   },
   { title: 'Connection' },
 )
@@ -41,7 +40,7 @@ export const ConnectionPage = Type.Object({
   nodes: Type.Array(
     Type.Object({
       node: Type.String(),
-      connections: Type.Optional({ ...Count, description: 'Its connections that match, on this page or another' }),
+      connections: Type.Optional({ ...Count, description: 'Its matching connections, on all pages' }),
       problem: Type.Optional(Type.String({ description: 'Why its connections are missing in the list' })),
     }),
   ),
@@ -54,25 +53,25 @@ const SubscribedMarket = Type.Object(
     channels: Type.Array(
       Type.Object({
         type: Type.String(),
-        depth: Type.Optional({ ...Count, description: 'As it was chosen; absent: the published one' }),
-        interval_ms: Type.Optional({ ...Count, description: 'As it was chosen; absent: every change' }),
+        depth: Type.Optional({ ...Count, description: 'The chosen depth. Absent: the published one' }),
+        interval_ms: Type.Optional({ ...Count, description: 'The chosen interval. Absent: every change' }),
         attribution: Type.Optional(Type.Boolean({ description: 'Whether its levels name their venues' })),
       }),
     ),
-    behind: Type.Boolean({ description: 'Whether it is owed something that is sent when the connection has drained' }),
+    behind: Type.Boolean({ description: 'Whether messages are pending until the connection has drained' }),
     version: Type.Optional({
       ...Count,
-      description: 'Version of the book that was sent last; absent before the first, and without market_data',
+      description: 'The last sent book version. Absent before the first, and without market_data',
     }),
-    current_version: { ...Count, description: 'Version of the market now, in the same process' },
+    current_version: { ...Count, description: 'The market’s version now, in the same process' },
     last_digest: Type.Optional(
       Type.Object(
         {
           digest: Type.String(),
-          cursor: Type.String({ description: 'Cursor of the last message of the book before that heartbeat' }),
+          cursor: Type.String({ description: 'Cursor of the book’s last message before that heartbeat' }),
           sent_at: Time,
         },
-        { description: 'The last digest of its book, which heartbeats of the extended protocol carry' },
+        { description: 'Its book’s last digest, as in the extended protocol’s heartbeats' },
       ),
     ),
   },
@@ -99,7 +98,7 @@ const Source = Type.Object(
     since: Type.String({ format: 'date-time', description: 'When its state changed last' }),
     notices: Type.Array(Type.String()),
     proof: Type.Enum([...PROOFS], { type: 'string', description: 'What proves its book, while it is live' }),
-    levels: Type.Optional({ ...Count, description: 'Of a market with several sources: its levels in the book' }),
+    levels: Type.Optional({ ...Count, description: 'For a market with several sources: its levels in the book' }),
     heard_at: Type.Optional(
       Type.String({ format: 'date-time', description: 'The same: when its last book message arrived' }),
     ),
@@ -115,8 +114,8 @@ const Market = Type.Object(
     stale_since: Type.Optional(Time),
     sources: Type.Array(Type.String()),
     source_states: Type.Array(Source),
-    depth: { ...Count, description: 'Published levels per side; 0 = all' },
-    version: { ...Count, description: 'Version of the last commit; 0 before the first' },
+    depth: { ...Count, description: 'Published levels per side (0 = all)' },
+    version: { ...Count, description: 'The last commit’s version (0 before the first)' },
     committed_at: Type.Optional(Type.String({ description: 'RFC 3339 with nanoseconds' })),
     bid_levels: Count,
     ask_levels: Count,
@@ -145,7 +144,7 @@ const recorded = {
   withdrawn: Type.Optional(Type.Boolean({ description: 'Whether the market was removed' })),
   epoch: Type.Optional(Type.String()),
   committed_at: Type.Optional(Type.String({ description: 'RFC 3339 with nanoseconds' })),
-  origin: Type.Optional(Type.String({ description: 'What the publisher of the book states as its origin' })),
+  origin: Type.Optional(Type.String({ description: 'The origin stated by the book’s publisher' })),
   instrument_state: Type.Optional(Type.String()),
   instrument_reason: Type.Optional(Type.String()),
   executions: Type.Optional(Type.Array(Execution)),
@@ -160,13 +159,13 @@ export const Book = Type.Object(
     version: Count,
     time: Type.Optional(Type.String({ format: 'date-time', description: 'Of the last commit' })),
     depth: { ...Count, description: 'Most levels per side in bids and asks: the parameter `depth`, 100 without it' },
-    bid_levels: { ...Count, description: 'Published levels; bids has the best of them' },
-    ask_levels: { ...Count, description: 'Published levels; asks has the best of them' },
+    bid_levels: { ...Count, description: 'Published levels. bids has the best ones' },
+    ask_levels: { ...Count, description: 'Published levels. asks has the best ones' },
     bids: Type.Array(Level, { description: 'Best first' }),
     asks: Type.Array(Level, { description: 'Best first' }),
     ...recorded,
   },
-  { title: 'Book', description: 'With `at`, also the members that only recordings have' },
+  { title: 'Book', description: 'With `at`, also the members from recordings' },
 )
 
 export const Prices = Type.Object(
@@ -174,8 +173,8 @@ export const Prices = Type.Object(
     symbol: Type.String(),
     interval_seconds: Type.Integer({ description: 'Time between two points while the market was live' }),
     items: Type.Array(Type.Object({ at: Time, bid: Type.String(), ask: Type.String() }), {
-      description: 'Oldest first; since the start of the process that is asked, at most one hour',
+      description: 'Oldest first, since the asked process started, at most one hour',
     }),
   },
-  { title: 'Prices', description: 'The best prices of the book, as exact text' },
+  { title: 'Prices', description: 'The book’s best prices, as exact text' },
 )

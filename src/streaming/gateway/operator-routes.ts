@@ -78,7 +78,7 @@ function registerMarketRoutes(
 
 function marketOf(hub: Hub, symbol: string): MarketStream {
   const market = hub.market(symbol)
-  if (market === undefined) throw new Problem('not_found', `there is no market with this symbol; ${hub.marketList}`)
+  if (market === undefined) throw new Problem('not_found', `there is no market with this symbol: ${hub.marketList}`)
   return market
 }
 
@@ -134,7 +134,7 @@ interface MarketDocument {
   readonly stale_since?: string
   readonly sources: readonly string[]
   readonly source_states: readonly SourceDocument[]
-  /** Published levels per side; 0 = all. */
+  /** Published levels per side (0 = all). */
   readonly depth: number
   /** The last commit's version since the process started. 0 before the first. */
   readonly version: number

@@ -79,7 +79,11 @@ function notRecorded({ beforeMilliseconds, afterMilliseconds, reason }: NotRecor
     ...(before === undefined ? [] : [`the last recorded time before it is ${before}`]),
     ...(after === undefined ? [] : [`the first after it is ${after}`]),
   ]
-  const detail = [`no recording of this node contains ${at}`, ...(reason === undefined ? [] : [reason]), ...nearest]
+  const detail = [
+    `none of this node’s recordings contains ${at}`,
+    ...(reason === undefined ? [] : [reason]),
+    ...nearest,
+  ]
   return new Problem('not_found', detail.join('; '), {
     meta: {
       ...(before === undefined ? {} : { recorded_before: before }),

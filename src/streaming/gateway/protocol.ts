@@ -92,7 +92,7 @@ export function marketListText(symbols: Iterable<string>): string {
 
 /** Parses and validates one message. */
 export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRules): Request {
-  if (isBinary) return whole('MALFORMED_REQUEST', 'binary frames are not supported; send JSON text')
+  if (isBinary) return whole('MALFORMED_REQUEST', 'binary frames are not supported: send JSON text')
   const text = data.toString('utf8')
   let request: unknown
   try {

@@ -49,13 +49,13 @@ export function createSelfAuditMetrics(registry: MetricsRegistry): SelfAuditMetr
   return {
     audits: new Counter({
       name: 'tidegate_self_audits_total',
-      help: 'Audits of a market that compared its whole book',
+      help: 'Market audits that compared the whole book',
       labelNames,
       registers,
     }),
     mismatches: new Counter({
       name: 'tidegate_self_audit_mismatches_total',
-      help: 'Audits that found another book than that of the sequencer; the market then started over with a SNAPSHOT',
+      help: 'Audits that found a book different from the sequencer’s. The market then started over with a SNAPSHOT',
       labelNames,
       registers,
     }),

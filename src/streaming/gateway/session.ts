@@ -351,7 +351,7 @@ export class Session implements OutboxOwner, Subscriber {
 
   #noteInternalError(error: unknown): void {
     this.#host.countInternalError()
-    this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection')
+    this.#host.log.error({ connection: this.id, err: error }, 'internal error in a connection')
   }
 
   /** Notices wait while the outbox is blocked. Catch-up waits too, so no data is sent before them. */

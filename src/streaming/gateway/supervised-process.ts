@@ -157,9 +157,9 @@ export class SupervisedProcess {
     const fields = { process: this.#number, pid: this.#process.pid, connections: this.connectionCount }
     this.#misses += 1
     if (this.#misses === MISSES_UNAVAILABLE && this.#isReady) {
-      log.warn(fields, 'a gateway process does not answer; it gets no new connections')
+      log.warn(fields, 'a gateway process does not answer. It gets no new connections')
     } else if (this.#misses === (this.#isReady ? MISSES_MAX : STARTING_MISSES_MAX)) {
-      log.error({ ...fields, seconds: this.#misses }, 'a gateway process does not answer; it is killed')
+      log.error({ ...fields, seconds: this.#misses }, 'a gateway process does not answer. It is killed')
       this.#process.kill('SIGKILL')
     }
   }
@@ -201,7 +201,7 @@ export class SupervisedProcess {
   #createLink(pipe: Duplex): PipeLink {
     const { log, exporter, onCommitRequest } = this.#options
     // The 'exit' event reports the process's end.
-    pipe.on('error', (error) => log.debug({ err: error }, 'the pipe of a gateway process broke'))
+    pipe.on('error', (error) => log.debug({ err: error }, 'the pipe to a gateway process broke'))
     const link = new PipeLink(pipe, (name, bytes) => {
       if (name === 'stateRequest') {
         exporter.onStateRequest(decodeStateRequest(bytes), (states) => {
@@ -256,7 +256,7 @@ export class SupervisedProcess {
     const wait = isStable ? RESTART_MILLISECONDS_MIN : this.#restartMilliseconds
     this.#restartMilliseconds = Math.min(2 * wait, RESTART_MILLISECONDS_MAX)
     const fields = { process: this.#number, code, signal, connections, restart_milliseconds: wait }
-    log.error(fields, 'a gateway process ended; its connections are closed, and it is started again')
+    log.error(fields, 'a gateway process ended. Its connections are closed, and it is started again')
     this.#restart = clock.schedule(wait, () => this.#start())
     this.#events.ended()
   }

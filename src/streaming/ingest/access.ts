@@ -53,7 +53,7 @@ export function refuseAdmission(token: AccessToken, context: AccessContext, isCo
     case undefined:
       return refuseCapacity(token, context, isCounted)
     case 'not-loaded':
-      return handshakeUnavailable('the directory of clients is not loaded yet')
+      return handshakeUnavailable('the client directory is not loaded yet')
     case 'revoked':
       return invalidToken('the token is not valid: it has been revoked')
     case 'scope':
@@ -82,10 +82,10 @@ function refuseCapacity(
       return undefined
     case 'share':
       return handshakeUnavailable(
-        `the client has ${publishers.shareMax} publishers, a quarter of the node's (ingest.connections_max)`,
+        `the client has ${publishers.shareMax} publishers, a quarter of the node's limit (ingest.connections_max)`,
       )
     case 'pool':
-      return handshakeUnavailable('the node has reached its limit of publishers (ingest.connections_max)')
+      return handshakeUnavailable('the node has reached its publisher limit (ingest.connections_max)')
   }
 }
 

@@ -211,7 +211,7 @@ export class IngestMarket {
       } else if (step.kind === 'down') {
         this.#emit(this.#reader.disconnect(`no publisher is connected: ${step.reason}`))
         // A line with another epoch is left, so its book is needed now.
-        this.#askAll('the lines of the epoch before are gone')
+        this.#askAll('the previous epoch’s lines are gone')
       } else this.#differ(step.epoch, step.seq)
     }
     const { gaps } = this.#lines.counts
@@ -225,7 +225,7 @@ export class IngestMarket {
     const passed = logLimit.admit('conflict')
     const fields = { market: this.symbol, epoch, seq, ...passed }
     if (passed !== undefined) log.error(fields, 'the two lines of a market differ: neither is trusted')
-    const reason = `the two lines differ at message ${seq} of epoch ${epoch}`
+    const reason = `the two lines differ at message ${seq} in epoch ${epoch}`
     this.#apply(this.#reader.rebuild(reason))
     this.#askAll(reason)
   }
@@ -268,7 +268,7 @@ export class IngestMarket {
     const passed = this.#options.logLimit.admit('broken message')
     if (passed === undefined) return
     const fields = { market: this.symbol, connection: id, client_id: token.clientId, reason, ...passed }
-    this.#options.log.warn(fields, 'a message of a publisher was refused')
+    this.#options.log.warn(fields, 'a publisher’s message was refused')
   }
 
   /** After every change: releases the lines that hold no message any more, and sets the other lines' timer. */

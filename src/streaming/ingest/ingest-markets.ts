@@ -112,7 +112,7 @@ export class IngestMarkets {
     mayPublish: ReadonlySet<string>,
   ): string | undefined {
     if (!mayPublish.has(symbol)) return 'the client may not publish this market'
-    if (market === undefined) return 'no market of this node has this symbol and the source ingest'
+    if (market === undefined) return 'this node has no market with this symbol and the source ingest'
     if (market.accepts(publisher)) return undefined
     market.countRejected()
     return `the market has ${LINES_MAX} lines already`

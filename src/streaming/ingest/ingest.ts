@@ -147,12 +147,12 @@ export class Ingest {
     const { log, clock } = this.#options
     const noteError = ({ code }: NodeJS.ErrnoException) => {
       const passed = this.#logLimit.admit('broken handshake')
-      if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake of a publisher was aborted')
+      if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a publisher’s handshake was aborted')
     }
     socket.on('error', noteError)
     this.#decide(request, socket as Socket, head, peer, noteError).catch((error: unknown) => {
-      log.error({ err: error }, 'a handshake of a publisher failed')
-      answerRefusal(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
+      log.error({ err: error }, 'a publisher’s handshake failed')
+      answerRefusal(socket, new Problem('internal', 'an error on our side. Quote request_id'), clock)
     })
   }
 
@@ -213,7 +213,7 @@ export class Ingest {
     const { status, code } = refusal
     const passed = this.#logLimit.admit(code)
     const fields = { status, code, client_address: clientAddress, ...passed }
-    if (passed !== undefined) log.info(fields, 'handshake of a publisher refused')
+    if (passed !== undefined) log.info(fields, 'a publisher’s handshake was refused')
     answerRefusal(socket, refusal, clock)
   }
 
@@ -241,7 +241,7 @@ export class Ingest {
       webSocket.on('ping', (data: Buffer) => connection.receiveControl(data))
       webSocket.on('pong', () => connection.receiveControl(undefined))
       // The peer's protocol error: ws has closed with its code (1002, 1007, 1009).
-      webSocket.on('error', (error: Error) => log.info({ ...fields, err: error }, 'connection error of a publisher'))
+      webSocket.on('error', (error: Error) => log.info({ ...fields, err: error }, 'a publisher’s connection failed'))
       webSocket.on('close', (code: number) => {
         connection.end()
         this.#connections.delete(connection)
@@ -318,7 +318,9 @@ export class Ingest {
 
 function refuseBody(refusal: PoolRefusal | undefined): void {
   if (refusal === undefined) return
-  throw handshakeUnavailable(`too many bodies are being read of ${refusal === 'share' ? 'this client' : 'all clients'}`)
+  throw handshakeUnavailable(
+    `too many bodies are being read for ${refusal === 'share' ? 'this client' : 'all clients'}`,
+  )
 }
 
 function createWebSocketServer(messageBytesMax: number): WebSocketServer {

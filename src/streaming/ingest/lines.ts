@@ -135,7 +135,7 @@ export class Lines<Line> {
     needsSnapshot: boolean,
   ): { readonly arrival: Arrival; readonly steps: readonly LineStep<Line>[] } {
     const state = this.#stateOf(line, message.epoch)
-    assert(state.held === undefined, 'a line that holds a message is not read')
+    assert(state.held === undefined, 'a line with a held message is not read')
     const steps: LineStep<Line>[] = []
     const arrival = this.#place(state, message, nowMilliseconds, needsSnapshot, steps)
     if (arrival === 'duplicate') this.counts.duplicates++

@@ -32,31 +32,31 @@ function marketMetrics(registry: MetricsRegistry) {
   return {
     lines: new Gauge({
       name: 'tidegate_ingest_lines',
-      help: 'Connected lines of a market: publishers that have sent a message of it and are not dead',
+      help: 'A market’s connected lines: publishers that have sent it a message and are not dead',
       labelNames: ['market'],
       registers,
     }),
     messages: new Counter({
       name: 'tidegate_ingest_messages_total',
-      help: 'Messages of publishers by outcome: applied, duplicate of the other line, ignored, refused, rejected',
+      help: 'Publisher messages by outcome: applied, duplicate of the other line, ignored, refused, rejected',
       labelNames: ['market', 'outcome'],
       registers,
     }),
     gaps: new Counter({
       name: 'tidegate_ingest_gaps_total',
-      help: 'Messages that a line did not bring although it brought later ones',
+      help: 'Messages missing from a line that delivered later ones',
       labelNames: ['market'],
       registers,
     }),
     conflicts: new Counter({
       name: 'tidegate_ingest_conflicts_total',
-      help: 'Messages in which the two lines of a market differed',
+      help: 'Messages in which a market’s two lines differed',
       labelNames: ['market'],
       registers,
     }),
     snapshotRequests: new Counter({
       name: 'tidegate_ingest_snapshot_requests_total',
-      help: 'SNAPSHOTs that publishers were asked for',
+      help: 'SNAPSHOTs requested from publishers',
       labelNames: ['market'],
       registers,
     }),
@@ -68,23 +68,23 @@ function connectionMetrics(registry: MetricsRegistry) {
   return {
     publishers: new Gauge({
       name: 'tidegate_ingest_publishers',
-      help: 'Open WebSocket connections of publishers',
+      help: 'Publishers’ open WebSocket connections',
       registers,
     }),
     bytes: new Counter({
       name: 'tidegate_ingest_bytes_total',
-      help: 'Bytes of the messages of publishers',
+      help: 'Bytes in publishers’ messages',
       registers,
     }),
     handshakes: new Counter({
       name: 'tidegate_ingest_handshakes_total',
-      help: 'WebSocket handshakes of publishers by HTTP status of the answer (101 = accepted)',
+      help: 'Publishers’ WebSocket handshakes by the answer’s HTTP status (101 = accepted)',
       labelNames: ['status'],
       registers,
     }),
     closes: new Counter({
       name: 'tidegate_ingest_closes_total',
-      help: 'Connections of publishers closed by the server, by cause',
+      help: 'Publisher connections closed by the server, by cause',
       labelNames: ['cause'],
       registers,
     }),

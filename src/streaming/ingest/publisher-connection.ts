@@ -232,13 +232,13 @@ export class PublisherConnection implements Publisher {
       const delivery = this.#host.markets.deliver(this, message, this.#mayPublish)
       if (delivery.kind === 'held') this.#isHeld = true
       else if (delivery.kind === 'broken') {
-        this.#host.log.warn({ connection: this.id, reason: delivery.reason }, 'a message of a publisher is broken')
+        this.#host.log.warn({ connection: this.id, reason: delivery.reason }, 'a publisher’s message is broken')
         this.reject(undefined, delivery.reason)
         this.close('broken')
       }
     } catch (error) {
       // A server bug ends this connection, not the process.
-      this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection of a publisher')
+      this.#host.log.error({ connection: this.id, err: error }, 'internal error in a publisher’s connection')
       this.close('internal')
     }
   }

@@ -16,7 +16,7 @@ const STEP_MILLISECONDS_MIN = 10
 
 /** A published book's digest at one version. */
 export interface BookDigest extends MarketScale {
-  /** Published levels per side; 0 = all. */
+  /** Published levels per side (0 = all). */
   readonly depth: number
   readonly epoch: string
   readonly version: number

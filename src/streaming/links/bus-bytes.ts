@@ -140,7 +140,7 @@ export class ByteReader {
   }
 
   end(): void {
-    if (this.#position !== this.#bytes.length) throw new BusFormatError('a message has more than its members')
+    if (this.#position !== this.#bytes.length) throw new BusFormatError('a message has bytes after its last member')
   }
 
   #large(): Scaled {

@@ -121,7 +121,7 @@ export function decode<Value>(bytes: Buffer, read: (reader: Reader) => Value): V
   const reader = new Reader(bytes)
   const format = reader.byte()
   if (format !== BUS_FORMAT) {
-    throw new BusFormatError(`a message has the format ${format}; this release reads format ${BUS_FORMAT}`)
+    throw new BusFormatError(`a message has the format ${format}, but this release reads format ${BUS_FORMAT}`)
   }
   const value = read(reader)
   reader.end()
@@ -289,7 +289,7 @@ function readMessage(reader: Reader, market: string): SentMessage {
   const kind = reader.byte()
   if (kind === COMMIT || kind === ATTRIBUTED_COMMIT) return readCommit(reader, market, kind === ATTRIBUTED_COMMIT)
   if (kind === STATUS) return readStatus(reader, market)
-  throw new BusFormatError(`there is no message of the kind ${kind}`)
+  throw new BusFormatError(`there is no message kind ${kind}`)
 }
 
 type Head = Pick<Commit, 'market' | 'epoch' | 'version' | 'milliseconds' | 'nanoseconds' | 'receivedMilliseconds'>
@@ -360,7 +360,7 @@ function writeInstrument(writer: Writer, { state, reason, simulated }: Instrumen
 
 function readInstrument(reader: Reader): Instrument {
   const state = INSTRUMENT_STATES[reader.byte()]
-  if (state === undefined) throw new BusFormatError('there is no such state of an instrument')
+  if (state === undefined) throw new BusFormatError('there is no such instrument state')
   const simulated = reader.byte() === 1
   const reason = reader.text()
   return simulated ? { state, reason, simulated } : { state, reason }

@@ -37,31 +37,31 @@ export function createImportMetrics(registry: MetricsRegistry): ImportMetrics {
   return {
     gaps: new Counter({
       name: 'tidegate_bus_gaps_total',
-      help: 'Losses of messages between processes that were noticed',
+      help: 'Noticed message losses between processes',
       labelNames: ['market'],
       registers,
     }),
     repairs: new Counter({
       name: 'tidegate_bus_repairs_total',
-      help: 'States of a market that were applied, after a loss or where a market began to be followed',
+      help: 'Market states applied after a loss, or at the start of following a market',
       labelNames: ['market'],
       registers,
     }),
     audits: new Counter({
       name: 'tidegate_bus_audits_total',
-      help: 'Comparisons of a followed book with the digest of its feed',
+      help: 'Comparisons between a followed book and its feed’s digest',
       labelNames: ['market'],
       registers,
     }),
     mismatches: new Counter({
       name: 'tidegate_bus_audit_mismatches_total',
-      help: 'Followed books that were not that of their feed; they were withdrawn, and requested again',
+      help: 'Followed books that differed from their feed’s. They were withdrawn and requested again',
       labelNames: ['market'],
       registers,
     }),
     malformed: new Counter({
       name: 'tidegate_bus_malformed_total',
-      help: 'Messages between processes that could not be read',
+      help: 'Unreadable messages between processes',
       registers,
     }),
   }
@@ -264,7 +264,7 @@ export class BusImport {
       if (!(error instanceof BusFormatError)) throw error
       this.#options.metrics.malformed.inc()
       const { message: reason } = error
-      this.#malformedLog.run(() => this.#options.log.error({ reason }, 'a message of the bus cannot be read'))
+      this.#malformedLog.run(() => this.#options.log.error({ reason }, 'a bus message cannot be read'))
       return
     }
     take(value)

@@ -51,7 +51,7 @@ export function writeAttribution(writer: Writer, attribution: Attribution): void
 
 export function readAttribution(reader: Reader): Attribution {
   const type = ATTRIBUTIONS[reader.byte()]
-  if (type === undefined) throw new BusFormatError('there is no such kind of attribution')
+  if (type === undefined) throw new BusFormatError('there is no such attribution kind')
   if (type === 'only') return { type, venue: reader.text() }
   const names = reader.list(() => reader.text())
   const levels = reader.list((): LevelVenues => {

@@ -27,8 +27,8 @@ const REPEAT_MILLISECONDS_MIN = 1_000
 const REPEAT_MILLISECONDS_MAX = 8_000
 
 /** Why a market is stale while its sequencer is not heard from. */
-const NO_CONTACT = 'no contact with the feed of the market'
-const WRONG_BOOK = 'its book was not that of the feed'
+const NO_CONTACT = 'no contact with the market’s feed'
+const WRONG_BOOK = 'its book differed from the feed’s'
 
 export interface FollowerMetrics {
   /** A loss was noticed. A state repairs it. */

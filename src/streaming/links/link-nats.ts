@@ -94,13 +94,13 @@ export class NatsLink {
     this.#connection = new NatsConnection({ ...options, name: `tidegate ${node}` })
     this.#malformedRequests = new Counter({
       name: 'tidegate_bus_malformed_requests_total',
-      help: 'Requests for the state or a commit of a market that could not be read, as those of another release',
+      help: 'Unreadable requests for a market’s state or commit, such as from another release',
       registers: [metrics],
     })
     this.#tooLargeLog = new Throttle(clock, TOO_LARGE_LOG_MILLISECONDS)
     this.#tooLarge = new Counter({
       name: 'tidegate_bus_states_too_large_total',
-      help: 'Requests for the state of a market that was too large to be sent',
+      help: 'Requests for a market state that was too large to send',
       labelNames: ['market'],
       registers: [metrics],
     })
@@ -220,7 +220,7 @@ export class NatsLink {
     } catch (error) {
       if (!(error instanceof BusFormatError)) throw error
       this.#malformedRequests.inc()
-      this.#log.debug({ reason: error.message }, 'a request of another process cannot be read')
+      this.#log.debug({ reason: error.message }, 'another process’s request cannot be read')
       return undefined
     }
   }
@@ -230,9 +230,7 @@ export class NatsLink {
     if (bytes > STATE_BYTES_MAX) {
       this.#tooLarge.inc({ market })
       const fields = { market, bytes, bytes_max: STATE_BYTES_MAX }
-      this.#tooLargeLog.run(() =>
-        this.#log.error(fields, 'the book of a market is too large to be sent to other processes'),
-      )
+      this.#tooLargeLog.run(() => this.#log.error(fields, 'a market’s book is too large to send to other processes'))
       return
     }
     const asked = `${reply} ${market}`

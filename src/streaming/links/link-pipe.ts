@@ -71,7 +71,7 @@ export class PipeLink {
       if (this.#received < HEAD_BYTES + length) return
       const name = NAMES[head[HEAD_BYTES - 1] as number]
       // Both ends run the same program, so anything else is a bug.
-      assert(name !== undefined, 'a frame of a pipe has no known kind')
+      assert(name !== undefined, 'a pipe frame has an unknown kind')
       const frame = this.#peek(HEAD_BYTES + length)
       this.#drop(HEAD_BYTES + length)
       this.#onFrame(name, frame.subarray(HEAD_BYTES))

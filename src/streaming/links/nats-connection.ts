@@ -115,7 +115,7 @@ export class NatsConnection {
     const registers = [options.metrics]
     this.#dropped = new Counter({
       name: 'tidegate_bus_dropped_total',
-      help: 'Messages that were not sent to NATS: there was no connection, the server did not take them, or they were too large',
+      help: 'Messages not sent to NATS: no connection, refused by the server, or too large',
       registers,
     })
     const isConnected = () => (this.#problem === undefined ? 1 : 0)

@@ -14,7 +14,7 @@ export interface MarketDefinition {
   readonly priceDecimals: number
   /** Fraction digits in every amount of this market. */
   readonly amountDecimals: number
-  /** Published levels per side; 0 = all. */
+  /** Published levels per side (0 = all). */
   readonly depth: number
 }
 

@@ -107,7 +107,7 @@ export class Orders {
   }
 
   #add(orderId: string, order: Order): string | undefined {
-    if (this.#orders.has(orderId)) return 'adds an order that is in the book already'
+    if (this.#orders.has(orderId)) return 'adds an order that is already in the book'
     if (this.#orders.size >= this.#ordersMax) return `makes the book larger than ${this.#ordersMax} orders`
     this.#orders.set(orderId, order)
     const { side, price, amount } = order

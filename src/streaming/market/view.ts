@@ -69,7 +69,7 @@ export class View {
    * since. Returns the view's changes, in book order. A level that leaves has amount 0.
    */
   advance(version: number, applied: readonly AppliedChange[]): LevelChange[] {
-    assert(isInBookOrder(applied), 'the changes of a version come in book order, each price once')
+    assert(isInBookOrder(applied), 'a version’s changes come in book order, each price once')
     this.#journal.advance(version, 2 * (this.levelCount(BID) + this.levelCount(ASK)))
     this.#forgetHistory()
     const changes: LevelChange[] = []

@@ -36,24 +36,24 @@ export function createFeedLeaseMetrics(registry: MetricsRegistry): FeedLeaseMetr
   )
   gauge(
     'tidegate_feed_lease_epoch',
-    'Epoch of the feed group: the own one of a leader, else the highest known',
+    'The feed group’s epoch: a leader’s own, else the highest known',
     ({ epoch }) => epoch,
   )
   gauge(
     'tidegate_feed_lease_renewal_age_seconds',
-    'Time since the last successful renewal by this process; 0 for a standby',
+    'Time since this process’s last successful renewal (0 for a standby)',
     ({ renewedMillisecondsAgo = 0 }) => renewedMillisecondsAgo / 1000,
   )
-  gauge('tidegate_feed_lease_failures', 'Questions to the store that failed in a row', ({ failures }) => failures)
+  gauge('tidegate_feed_lease_failures', 'Consecutive failed queries to the store', ({ failures }) => failures)
   const taken = new Counter({
     name: 'tidegate_feed_lease_taken_total',
-    help: 'Times that this process became leader of the feed group',
+    help: 'Times this process became the feed group’s leader',
     labelNames,
     registers,
   })
   const lost = new Counter({
     name: 'tidegate_feed_lease_lost_total',
-    help: 'Times that its leadership ended, by reason: the store has another holder, a higher epoch was heard, stopped',
+    help: 'Times its leadership ended, by reason: the store has another holder, a higher epoch was heard, stopped',
     labelNames: ['feed_group', 'reason'],
     registers,
   })

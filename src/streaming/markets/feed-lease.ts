@@ -158,7 +158,7 @@ export class FeedLease {
     try {
       if (epoch !== undefined) await records.release(epoch)
     } catch (error) {
-      log.warn({ err: error, feed_group: feedGroup }, 'the feed lease was not released; it expires')
+      log.warn({ err: error, feed_group: feedGroup }, 'the feed lease was not released. It expires')
     }
     await this.#unlisten?.()
   }
@@ -187,7 +187,7 @@ export class FeedLease {
     this.#dueMilliseconds = now
     log.warn(
       { feed_group: feedGroup, epoch: this.#epoch, stopped_seconds: stoodMilliseconds / 1000 },
-      'the process was stopped for longer than its feed lease lasts; it publishes nothing until the lease is confirmed',
+      'the process was stopped for longer than its feed lease lasts. It publishes nothing until the lease is confirmed',
     )
   }
 
@@ -303,7 +303,7 @@ export class FeedLease {
     this.#pausedMilliseconds = undefined
     const fields = { feed_group: feedGroup, epoch, highest_epoch: this.#knownEpoch, reason }
     if (reason === 'stopped') log.info(fields, 'feed leadership ended')
-    else log.warn(fields, 'deposed as leader of the feed group')
+    else log.warn(fields, 'deposed as the feed group’s leader')
     this.#hurry()
     events.onDeposed(reason)
   }
@@ -315,7 +315,7 @@ export class FeedLease {
     const isLeader = this.#epoch !== undefined
     log.warn(
       { err: error, feed_group: feedGroup },
-      isLeader ? 'feed lease not renewed; this process continues as leader' : 'the feed lease could not be read',
+      isLeader ? 'feed lease not renewed. This process continues as leader' : 'the feed lease could not be read',
     )
   }
 }

@@ -67,7 +67,7 @@ interface InputChanges {
 const ALLOWED_AGAIN = 'the source may be served again'
 
 /** Why a market is stale right after its sources were changed. */
-export const SOURCES_CHANGED = 'the sources of the market were changed'
+export const SOURCES_CHANGED = 'the market’s sources were changed'
 
 export class MarketInputs {
   readonly #options: MarketInputsOptions

@@ -149,10 +149,10 @@ export class MarketWriters {
     if (this.#sources.get(source.feed)?.instrument(sourceMarket)?.simulated !== true) return undefined
     const name = sourceText(source)
     if (!this.#options.allowsSimulated()) {
-      return `${name} is simulated by its publisher; simulator.allowed must be true to serve it (it is false)`
+      return `${name} is simulated by its publisher: simulator.allowed must be true to serve it (it is false)`
     }
     if (sourceCount === 1) return undefined
-    return `${name} is simulated by its publisher; a simulated book must be the only source of its market`
+    return `${name} is simulated by its publisher: a simulated book must be its market’s only source`
   }
 
   /** Symbols for markets that were configured at the start, have no book, and whose sources sent nothing yet. */
@@ -281,7 +281,7 @@ export class MarketWriters {
       return this.#sources.get(feed)?.resume?.(input.sourceMarket, executed, followed) === true
     })
     if (isResumed) return
-    const reason = 'executions between the last leader of the market and this one are not known'
+    const reason = 'executions between the market’s previous leader and this one are not known'
     this.#markets.get(symbol)?.sequencer.offer({ type: 'missed', reason })
   }
 

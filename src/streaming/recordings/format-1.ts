@@ -93,9 +93,8 @@ function decodeHeader(text: string): RecordingHeader {
   const { written_by: writtenBy, started_at: startedAt, markets } = document
   const startedAtMilliseconds = Date.parse(String(startedAt))
   if (typeof writtenBy !== 'string' || Number.isNaN(startedAtMilliseconds))
-    throw new RecordingError('the header has no time of start')
-  if (!Array.isArray(markets) || markets.length > MARKETS_MAX)
-    throw new RecordingError('the header has no list of markets')
+    throw new RecordingError('the header has no start time')
+  if (!Array.isArray(markets) || markets.length > MARKETS_MAX) throw new RecordingError('the header has no market list')
   const gap = decodeGap(document.gap)
   return {
     writtenBy,

@@ -159,7 +159,7 @@ async function readBook(reader: RecordingReader, request: PastBookRequest): Prom
 class Reading {
   readonly #index: number
   readonly #request: PastBookRequest
-  #state = new RecordedState('nothing of this market was recorded')
+  #state = new RecordedState('nothing was recorded for this market')
   #executions: PastExecution[] = []
   /** Why the state is not known. */
   #damage: string | undefined
@@ -185,7 +185,7 @@ class Reading {
       // After damage, the next entries begin with the state of every market.
       if (this.#damage !== undefined && first !== undefined && first.atMilliseconds <= milliseconds) {
         this.#damage = undefined
-        this.#state = new RecordedState('nothing of this market was recorded')
+        this.#state = new RecordedState('nothing was recorded for this market')
       }
       for (const entry of step.entries) {
         if (entry.market !== this.#index) continue

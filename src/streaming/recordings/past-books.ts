@@ -66,7 +66,7 @@ export class PastBooks {
     const answered = new Promise<PastBookAnswer>((resolve, reject) => {
       thread.once('message', resolve)
       thread.once('error', reject)
-      thread.once('exit', (code) => reject(new Error(`the thread of the recordings ended with code ${code}`)))
+      thread.once('exit', (code) => reject(new Error(`the recordings’ thread ended with code ${code}`)))
     })
     try {
       return await limit(answered, () => undefined)

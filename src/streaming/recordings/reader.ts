@@ -105,7 +105,7 @@ export class RecordingReader {
     try {
       const body = await decompress(packed, { maxOutputLength: BODY_BYTES_MAX })
       const entries = this.#format.decodeEntries(body, block, this.header.markets.length)
-      if (entries.length !== block.entryCount) throw new RecordingError('its number of entries differs from its head')
+      if (entries.length !== block.entryCount) throw new RecordingError('its entry count differs from its head')
       return entries
     } catch (error) {
       throw this.#damaged(block, (error as Error).message)
@@ -144,7 +144,7 @@ async function readBeginning(path: string, file: FileHandle): Promise<Beginning>
   const format = FORMATS.get(version)
   if (format === undefined) {
     const known = [...FORMATS.keys()].join(', ')
-    throw new RecordingError(`the recording ${path} has format ${version}; this program reads ${known}`)
+    throw new RecordingError(`the recording ${path} has format ${version}, but this program reads ${known}`)
   }
   const damaged = new RecordingError(`the recording ${path} is damaged in its header`)
   const lengths = await readAt(file, signature.bytes, 8)

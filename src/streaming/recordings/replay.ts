@@ -220,7 +220,7 @@ class Player {
 
   async #playAll(reader: RecordingReader): Promise<void> {
     const { path, loops, clock, log } = this.#options
-    this.#forget(`the recording ${path} has no entry of this market yet`)
+    this.#forget(`the recording ${path} has no entry for this market yet`)
     for (;;) {
       await this.#playOnce(reader)
       if (this.#isStopped || !loops) break

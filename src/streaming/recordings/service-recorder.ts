@@ -43,7 +43,7 @@ export function createRecordingMetrics(registry: MetricsRegistry, clock: Clock):
     gapSinceMilliseconds: undefined,
     stops: new Counter({
       name: 'tidegate_recording_stops_total',
-      help: 'Times the recording of this node stopped because a file could not be written',
+      help: 'Times this node’s recording stopped because a file could not be written',
       registers,
     }),
     bytes: new Counter({ name: 'tidegate_recording_bytes_total', help: 'Bytes written to recordings', registers }),
@@ -55,7 +55,7 @@ export function createRecordingMetrics(registry: MetricsRegistry, clock: Clock):
   }
   new Gauge({
     name: 'tidegate_recording_gap_seconds',
-    help: 'For how long nothing could be recorded; 0 while recording, and without recording.dir',
+    help: 'Time without recording (0 while recording, and without recording.dir)',
     registers,
     collect() {
       const { gapSinceMilliseconds: since } = metrics
@@ -162,7 +162,7 @@ export class ServiceRecorder {
     this.#isStopped = true
     const closed = Promise.all(this.#closing).then(() => undefined)
     await withTimeLimit(this.#options.clock, STOP_MILLISECONDS_MAX, closed, () => {
-      this.#options.log.warn({ folder: this.#options.folder }, 'the recording was not complete on disk at the stop')
+      this.#options.log.warn({ folder: this.#options.folder }, 'the recording was not completely on disk at the stop')
     })
   }
 
@@ -294,7 +294,7 @@ export class ServiceRecorder {
       metrics.stops.inc()
       log.error(
         { folder, reason: error.message, retrySeconds: RETRY_MILLISECONDS / 1_000 },
-        'recording stopped; the stream continues',
+        'recording stopped. The stream continues',
       )
     }
     const { path } = file

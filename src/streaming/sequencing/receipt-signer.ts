@@ -70,7 +70,7 @@ function encode(part: object): string {
 export function createReceiptCounter(registry: MetricsRegistry): Counter {
   return new Counter({
     name: 'tidegate_receipts_signed_total',
-    help: 'Receipts of books that were signed',
+    help: 'Signed book receipts',
     registers: [registry],
   })
 }

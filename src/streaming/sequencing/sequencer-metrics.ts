@@ -30,7 +30,7 @@ export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetr
   })
   new Gauge({
     name: 'tidegate_clock_lead_milliseconds',
-    help: 'How far the commit time of a market is ahead of the wall clock',
+    help: 'How far a market’s commit time is ahead of the wall clock',
     labelNames,
     registers,
     collect() {
@@ -42,13 +42,13 @@ export function createSequencerMetrics(registry: MetricsRegistry): SequencerMetr
     totals,
     violations: new Counter({
       name: 'tidegate_invariant_violations_total',
-      help: 'Books that were crossed or had an impossible amount and were not published',
+      help: 'Unpublished books: crossed, or with an impossible amount',
       labelNames,
       registers,
     }),
     missedExecutions: new Counter({
       name: 'tidegate_executions_missed_total',
-      help: 'Times a source proved that executions took place that it could no longer provide',
+      help: 'Times a source proved executions it could no longer provide',
       labelNames,
       registers,
     }),

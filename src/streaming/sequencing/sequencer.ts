@@ -166,7 +166,7 @@ export class Sequencer {
 
   /** Publishes, before there is a book, that this sequencer follows an earlier one for the market. */
   announce(): void {
-    this.#publishStatus(false, 'the feed of the market was replaced; its first snapshot is awaited')
+    this.#publishStatus(false, 'the market’s feed was replaced. Its first snapshot is awaited')
   }
 
   /** Commits what waits because it might not be committed. */

@@ -381,7 +381,7 @@ describe('a book', () => {
       bids: [],
       asks: [],
     })
-    const detail = 'there is no market with this symbol; the markets are AAAUSD, BBBUSD'
+    const detail = 'there is no market with this symbol: the markets are AAAUSD, BBBUSD'
     expect(await ask('GET', '/markets/CCCUSD/book')).toMatchObject({ status: 404, body: { code: 'not_found', detail } })
     expect((await ask('GET', '/markets/__proto__/book')).status).toBe(404)
   })

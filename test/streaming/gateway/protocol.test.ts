@@ -86,7 +86,7 @@ describe('a request that fails as a whole', () => {
   })
 
   test('a binary frame, whatever it holds', () => {
-    const expected = whole('MALFORMED_REQUEST', 'binary frames are not supported; send JSON text')
+    const expected = whole('MALFORMED_REQUEST', 'binary frames are not supported: send JSON text')
     expect(reply('{"type":"subscription_list"}', true)).toBe(expected)
     expect(reply(Buffer.from([0xff]), true)).toBe(expected)
   })

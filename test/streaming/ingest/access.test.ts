@@ -81,7 +81,7 @@ describe('a handshake', () => {
     const full = await Stage.open({ connectionsMax: () => 4 })
     full.permit(Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, { markets: ['BTCUSD'] }])))
     for (const name of ['a', 'b', 'c', 'd']) await full.connect(name)
-    const refusal = { status: 503, body: expect.stringContaining('limit of publishers') }
+    const refusal = { status: 503, body: expect.stringContaining('publisher limit') }
     await expect(full.connect('e')).rejects.toMatchObject(refusal)
     await full.close()
   })
@@ -308,7 +308,7 @@ describe('POST /publish', () => {
     const answers = dripping.map((socket) => new Promise((resolve) => socket.once('data', resolve)))
     const refused = String(await Promise.race(answers))
     expect(refused).toContain('503 Service Unavailable')
-    expect(refused).toContain('too many bodies are being read of this client')
+    expect(refused).toContain('too many bodies are being read for this client')
     const { accepted } = await answerOf(post(lines(engine.snapshot())))
     expect(accepted).toEqual([{ market: 'BTCUSD', epoch: 'run-1', seq: 0 }])
     for (const socket of dripping) socket.destroy()

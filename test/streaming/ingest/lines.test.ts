@@ -274,7 +274,7 @@ interface Act {
   readonly act: 'leave' | PublicationMessage
 }
 
-/** Plays both lines by time; a line that holds a message is not read, and its later acts wait. */
+/** Plays both lines by time; a line with a held message is not read, and its later acts wait. */
 function play(acts: readonly Act[]): { readonly script: Script; readonly steps: readonly LineStep<string>[] } {
   const script = new Script()
   const steps: LineStep<string>[] = []

@@ -221,7 +221,7 @@ describe('one publisher', () => {
     client.send(engine.step())
     expect(await client.until(({ type }) => type === 'rejected')).toMatchObject({
       market: 'BTCUSD',
-      message: 'no market of this node has this symbol and the source ingest',
+      message: 'this node has no market with this symbol and the source ingest',
     })
     expect(stage.market('BTCUSD').events).toHaveLength(before)
     stage.source.add(btc!)
@@ -321,7 +321,7 @@ describe('two lines', () => {
     for (const line of [first, second]) {
       expect(await line.until(({ type }) => type === 'snapshot_request')).toMatchObject({
         market: 'BTCUSD',
-        reason: 'the two lines differ at message 1 of epoch run-1',
+        reason: 'the two lines differ at message 1 in epoch run-1',
       })
     }
     expect(stage.market('BTCUSD').state).toBe('lost')

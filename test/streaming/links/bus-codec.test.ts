@@ -174,6 +174,6 @@ describe('the codec of the bus', () => {
   })
 
   test('the codec of the bus names another format', () => {
-    expect(() => decodeMessages(Buffer.of(9, 0))).toThrow('a message has the format 9; this release reads format 1')
+    expect(() => decodeMessages(Buffer.of(9, 0))).toThrow('a message has the format 9, but this release reads format 1')
   })
 })

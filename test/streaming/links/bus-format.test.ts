@@ -202,7 +202,7 @@ describe('format 1', () => {
   test('format 1 is named where another format arrives, which releases that do not know it refuse to read', () => {
     for (const { encode, decode } of Object.values(MESSAGES)) {
       const later = Buffer.concat([Buffer.of(2), encode().subarray(1)])
-      expect(() => decode(later)).toThrow('a message has the format 2; this release reads format 1')
+      expect(() => decode(later)).toThrow('a message has the format 2, but this release reads format 1')
     }
   })
 })

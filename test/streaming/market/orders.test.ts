@@ -142,7 +142,7 @@ test('the first order change that no book can have is named', () => {
   ).toEqual({ index: 1, rule: 'names an order that is not in the book' })
   expect(problem([{ type: 'order_add', ...bid('2', 1) }])).toEqual({
     index: 0,
-    rule: 'adds an order that is in the book already',
+    rule: 'adds an order that is already in the book',
   })
   expect(problem([{ type: 'trade', orderId: '2', amount: 8 }])).toEqual({
     index: 0,

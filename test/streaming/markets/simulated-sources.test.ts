@@ -15,8 +15,8 @@ import { captureLog } from '../../support/captured-log.ts'
 import { ManualSource } from '../../support/manual-source.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
-const FORBIDDEN = 'relay:AUSD is simulated by its publisher; simulator.allowed must be true to serve it (it is false)'
-const MIXED = 'relay:AUSD is simulated by its publisher; a simulated book must be the only source of its market'
+const FORBIDDEN = 'relay:AUSD is simulated by its publisher: simulator.allowed must be true to serve it (it is false)'
+const MIXED = 'relay:AUSD is simulated by its publisher: a simulated book must be its market’s only source'
 const TRADING = { state: 'OPEN', reason: '' } as const
 const SIMULATED = { ...TRADING, simulated: true } as const
 const EXECUTED = { type: 'update', changes: [], executions: [{ price: 1, amount: 1 }] } as const

@@ -198,7 +198,7 @@ describe('export', () => {
       1,
       `${join(root, 'missing')} cannot be read (ENOENT)`,
     ])
-    expect(await errorOf(root, ...format)).toEqual([1, `${root} contains no recordings of a service`])
+    expect(await errorOf(root, ...format)).toEqual([1, `${root} contains no service recordings`])
     expect(await errorOf(recordings, ...format, '--from', 'noon')).toEqual([
       1,
       '--from is noon, not a time such as 2026-01-31T12:00:00Z',

@@ -121,7 +121,7 @@ describe('opening', () => {
     const other = fileOf(Buffer.from('{"not": "a recording"}\n'))
     await expect(openRecording(other)).rejects.toThrow(`${other} is not a recording`)
     const newer = fileOf(Buffer.concat([Buffer.from('tidegate recording 2\n'), bytes.subarray(21)]))
-    await expect(openRecording(newer)).rejects.toThrow(`the recording ${newer} has format 2; this program reads 1`)
+    await expect(openRecording(newer)).rejects.toThrow(`the recording ${newer} has format 2, but this program reads 1`)
     await expect(openRecording('/nowhere/at.all')).rejects.toThrow(
       'the recording /nowhere/at.all cannot be opened: ENOENT',
     )

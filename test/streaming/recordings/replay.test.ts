@@ -95,7 +95,7 @@ async function playOut(line: MarketPipeline, stepMilliseconds = 1): Promise<void
 /** What the line that was recorded published, as a replay has it: it begins and ends in its own words. */
 function asReplayed(published: readonly string[], path: string): string[] {
   return [
-    `lost: the recording ${path} has no entry of this market yet`,
+    `lost: the recording ${path} has no entry for this market yet`,
     ...published,
     `lost: the recording ${path} has ended`,
   ]
@@ -134,7 +134,7 @@ describe('replaying', () => {
     // Just where a keyframe stands, entries of the same millisecond may stand before it.
     const atKeyframes = (await keyframeTimes(path)).map((at) => at - first)
     for (const fromSeconds of [...atKeyframes, ...anywhere].map((milliseconds) => milliseconds / 1_000)) {
-      const states = MARKETS.map(() => new RecordedState(`the recording ${path} has no entry of this market yet`))
+      const states = MARKETS.map(() => new RecordedState(`the recording ${path} has no entry for this market yet`))
       const rest = entries.filter((entry) => {
         const isPast = entry.atMilliseconds < first + fromSeconds * 1_000
         if (isPast) states[entry.market]!.play(entry)
@@ -354,7 +354,7 @@ describe('a market of a recording', () => {
     source.add(joined)
     while (late.length < 3) await line.passTime(1)
     expect(late).toHaveLength(3)
-    expect(late[1]).toEqual({ type: 'lost', reason: `the recording ${path} has no entry of this market yet` })
+    expect(late[1]).toEqual({ type: 'lost', reason: `the recording ${path} has no entry for this market yet` })
     expect(late[2]).toEqual(snapshotEntry(0, 0).events[0])
     await source.stop()
   })

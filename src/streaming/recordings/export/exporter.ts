@@ -168,7 +168,7 @@ class Exporter {
     }
     const decimals = [known.definition.priceDecimals, known.definition.amountDecimals]
     if (isDeepStrictEqual(decimals, [priceDecimals, amountDecimals])) return known
-    throw new Error(`${path} has other decimals of ${symbol} than the recordings before it: use --from or --to`)
+    throw new Error(`${path} has different decimals for ${symbol} than the recordings before it: use --from or --to`)
   }
 
   #gap(from: number, to: number, reason: string): void {

@@ -39,7 +39,7 @@ export async function loadModule(path: string, clock: Clock): Promise<CreateEngi
   const { tidegate: version, createSource } = exported as Readonly<Record<string, unknown>>
   if (version !== CONTRACT_VERSION) {
     const found = version === undefined ? 'exports no tidegate' : `exports tidegate = ${errorText(version)}`
-    return `the module ${path} ${found}; this program supports version ${CONTRACT_VERSION} of the contract`
+    return `the module ${path} ${found}, but this program supports version ${CONTRACT_VERSION} of the contract`
   }
   if (typeof createSource !== 'function') return `the module ${path} exports no function createSource`
   return createSource as CreateEngine
@@ -58,6 +58,6 @@ export function errorText(error: unknown): string {
   try {
     return error instanceof Error ? error.message : String(error)
   } catch {
-    return 'something that has no text'
+    return 'a value without a text form'
   }
 }

@@ -204,7 +204,7 @@ class ModuleHost {
       return
     }
     if (message.type === 'problem' && message.market === undefined) {
-      this.#log.warn({ problem: problemText(message) }, 'a message of no known market breaks a rule')
+      this.#log.warn({ problem: problemText(message) }, 'a message for an unknown market breaks a rule')
       for (const { fed } of members) fed.refuse(message)
       return
     }

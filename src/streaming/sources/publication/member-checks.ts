@@ -55,7 +55,7 @@ export function list<Entry>(
 export function marketOf(value: unknown, path: string): string {
   const fits = typeof value === 'string' && value.length > 0 && value.length <= MARKET_CHARACTERS_MAX
   if (fits) return value
-  throw new Broken(path, value === undefined ? 'is missing' : `is not text of 1 to ${MARKET_CHARACTERS_MAX} characters`)
+  throw new Broken(path, value === undefined ? 'is missing' : `is not 1 to ${MARKET_CHARACTERS_MAX} characters`)
 }
 
 function matching(value: unknown, pattern: RegExp, path: string, rule: string): string {
@@ -76,7 +76,7 @@ export function digestOf(value: unknown, path: string): string {
 }
 
 export function identifier(value: unknown, path: string): string {
-  return matching(value, IDENTIFIER, path, 'is not text of 1 to 64 printable ASCII characters')
+  return matching(value, IDENTIFIER, path, 'is not 1 to 64 printable ASCII characters')
 }
 
 export function sideOf(value: unknown, path: string): TakerSide {
@@ -135,8 +135,8 @@ function checkDecimal(value: unknown, path: string, index: number | undefined, m
     value === undefined
       ? 'is missing'
       : typeof value === 'number'
-        ? 'is a JSON number; prices and amounts are text'
-        : 'is not text of digits with an optional fraction'
+        ? 'is a JSON number, but prices and amounts are text'
+        : 'is not digits with an optional fraction, as text'
   throw new Broken(memberOf(path, index, member), rule)
 }
 

@@ -279,7 +279,7 @@ function updateContent(
 
 function requireNoLevels({ bids, asks }: JsonObject): void {
   if (bids !== undefined || asks !== undefined) {
-    throw new Broken('payload.orders', 'stands beside bids or asks; a message has orders or levels')
+    throw new Broken('payload.orders', 'stands beside bids or asks, but a message has either orders or levels')
   }
 }
 

@@ -237,7 +237,7 @@ export class PublicationReader {
       this.#publishBook(levels)
     } else {
       this.#instrument ??= instrumentOf(instrument)
-      this.#lose(`the SNAPSHOT is that after message ${seq}, but message ${this.#seq} was applied`)
+      this.#lose(`the SNAPSHOT has the state after message ${seq}, but message ${this.#seq} was applied`)
     }
     return this.#step('applied')
   }
@@ -297,7 +297,7 @@ export class PublicationReader {
     const reason =
       this.#epoch === undefined
         ? 'no SNAPSHOT was received yet'
-        : `no SNAPSHOT of the new epoch ${epoch} was received yet`
+        : `no SNAPSHOT in the new epoch ${epoch} was received yet`
     return this.#need('waiting', reason)
   }
 
@@ -336,7 +336,7 @@ export class PublicationReader {
     if (this.#left.size > LEFT_EPOCHS_MAX && oldest !== undefined) this.#left.delete(oldest)
     if (continues === `${epoch}.${this.#seq}`) return 0
     if (!this.#hasExecutions) return seq
-    const reason = `the epoch ${epoch} ended; executions after its message ${this.#seq} are unknown`
+    const reason = `the epoch ${epoch} ended: executions after its message ${this.#seq} are unknown`
     this.#events.push({ type: 'missed', reason })
     return seq
   }
@@ -360,7 +360,7 @@ export class PublicationReader {
   #forgetLevels(): void {
     this.#isTaken = false
     this.#bookSeq = undefined
-    this.#lose('the orders of the book are not known')
+    this.#lose('the book’s orders are not known')
   }
 
   /** Trusts a suspended or caught-up book again, if nothing is missing. */

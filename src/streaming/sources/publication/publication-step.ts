@@ -35,6 +35,6 @@ export function missingText(first: number, last: number, epoch: string): string 
 
 export function gapText(bookSeq: number, { epoch, seq, prev }: Pick<UpdateMessage, 'epoch' | 'seq' | 'prev'>): string {
   return prev > bookSeq
-    ? `the messages ${bookSeq + 1} to ${prev} of epoch ${epoch} are missing`
-    : `message ${seq} of epoch ${epoch} covers messages of which some were applied`
+    ? `the messages ${bookSeq + 1} to ${prev} in epoch ${epoch} are missing`
+    : `message ${seq} in epoch ${epoch} covers messages that were partly applied`
 }

@@ -26,7 +26,7 @@ import type {
 export function checkDecimals(instrument: PublishedInstrument, market: MarketDefinition, path: string): void {
   const check = (member: string, decimals: number, held: number) => {
     if (decimals <= held) return
-    throw new Broken(`${path}.${member}`, `is ${decimals}; the market ${market.symbol} has ${held}`)
+    throw new Broken(`${path}.${member}`, `is ${decimals}, but the market ${market.symbol} has ${held}`)
   }
   check('price_decimals', instrument.priceDecimals, market.priceDecimals)
   check('amount_decimals', instrument.amountDecimals, market.amountDecimals)
@@ -109,7 +109,7 @@ export class ScaledSide {
     for (let index = this.#start; index < this.#levels.length; index++) {
       const { price } = this.#levels[index]!
       if (prices.has(price)) {
-        throw new Broken(`${this.#path}[${index - this.#start}].price`, 'is that of another level of the side')
+        throw new Broken(`${this.#path}[${index - this.#start}].price`, 'occurs in another level on the same side')
       }
       prices.add(price)
     }

@@ -14,7 +14,7 @@ export function executionsOf({ executions, orders }: UpdateMessage, market: Mark
   const ids = new Set<string>()
   const add = (entry: PublishedExecution, list: string, index: number): void => {
     const path = `payload.${list}[${index}]`
-    if (ids.has(entry.id)) throw new Broken(`${path}.id`, 'is that of another execution of the message')
+    if (ids.has(entry.id)) throw new Broken(`${path}.id`, 'occurs in another execution in the message')
     ids.add(entry.id)
     scaled.push(scaledExecution(entry, market, path))
   }

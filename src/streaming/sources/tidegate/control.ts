@@ -55,7 +55,7 @@ export function readControl(value: JsonObject): readonly Acknowledgement[] | Con
   const { type: action, channels, message } = value
   if (action === 'error') return { problem: `the publisher rejects a request: ${shown(message)}` }
   if (action !== 'subscribe' && action !== 'unsubscribe') return []
-  if (!Array.isArray(channels)) return { problem: 'an acknowledgement of the publisher has no list of channels' }
+  if (!Array.isArray(channels)) return { problem: 'the publisher’s acknowledgement has no channel list' }
   return channels.map((entry: unknown) => {
     const { type: channel, params, success, resumed, message: text } = membersOf(entry)
     const { market } = membersOf(params)

@@ -158,7 +158,7 @@ export class PulledMarket {
     this.#timer?.cancel()
     if (!isSuccess) {
       this.#state = 'refused'
-      this.#loseAll(`${feed} rejects the subscription of ${symbol}: ${message}`)
+      this.#loseAll(`${feed} rejects the subscription to ${symbol}: ${message}`)
       this.#timer = this.#options.clock.schedule(this.#nextDelay(), () => this.#subscribe())
       return
     }
@@ -174,7 +174,7 @@ export class PulledMarket {
     }
     this.#each(({ reader }) => reader.refuseResume(resume !== undefined))
     this.#timer = this.#options.clock.schedule(ANSWER_MILLISECONDS_MAX, () =>
-      this.#subscribeAgain(`no SNAPSHOT arrived within ${ANSWER_MILLISECONDS_MAX / 1000} s of the subscription`),
+      this.#subscribeAgain(`no SNAPSHOT arrived within ${ANSWER_MILLISECONDS_MAX / 1000} s after the subscription`),
     )
   }
 
@@ -192,7 +192,7 @@ export class PulledMarket {
     const { feed, symbol, clock } = this.#options
     this.#timer?.cancel()
     this.#state = 'refused'
-    this.#loseAll(`${feed} ended the subscription of ${symbol}: ${message}`)
+    this.#loseAll(`${feed} ended the subscription to ${symbol}: ${message}`)
     this.#timer = clock.schedule(this.#nextDelay(), () => this.#subscribe())
   }
 

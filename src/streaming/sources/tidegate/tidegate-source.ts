@@ -209,7 +209,7 @@ export class TidegateSource implements Source {
     const { name: venue } = this.#options
     this.#metrics.unreadable.inc({ venue, resynchronised: pulled === undefined ? 'all' : 'pair' })
     if (pulled !== undefined) pulled.refuse(message)
-    else this.#connection.restart(`a message of no known market breaks a rule: ${problemText(message)}`)
+    else this.#connection.restart(`a message for an unknown market breaks a rule: ${problemText(message)}`)
   }
 
   #acknowledge(answer: Acknowledgement): void {

@@ -42,7 +42,7 @@ export async function prepareUpstreamHandshake(
     credentials.kind === 'token'
       ? readSecret(credentials.token, 'the token')
       : await requestToken(credentials, clock, signal)
-  if (!HEADER_TEXT.test(token)) throw new Error('the token has characters that no header can have')
+  if (!HEADER_TEXT.test(token)) throw new Error('the token has characters not allowed in a header')
   return { subprotocol: SUBPROTOCOL, headers: { authorization: `Bearer ${token}` } }
 }
 

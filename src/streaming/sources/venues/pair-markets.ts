@@ -182,10 +182,10 @@ export function pairNotices(pair: NoticedPair, market: MarketDefinition): string
   const notices: string[] = []
   if (listing?.state === 'restricted') notices.push(`${venue} lists ${symbol} as ${listing.status}`)
   if (listing?.feedSymbol !== undefined) {
-    notices.push(`${venue} sends the book and the trades of ${listing.feedSymbol} for ${symbol}`)
+    notices.push(`${venue} sends ${listing.feedSymbol}’s book and trades for ${symbol}`)
   }
   if ((market.depth === 0 ? Number.POSITIVE_INFINITY : market.depth) > depthAsked) {
-    notices.push(`${venue} offers no deeper book of ${symbol} than ${depthAsked} levels`)
+    notices.push(`${venue} offers no deeper book for ${symbol} than ${depthAsked} levels`)
   }
   if (depthServed < depthAsked) notices.push(`${venue} serves ${depthServed} levels of ${symbol}, not ${depthAsked}`)
   for (const { side, price, amount } of unfit) {

@@ -63,7 +63,7 @@ export class PairTrades {
   /** The venue refused the subscription. */
   refuse(reason: string): void {
     const { venue, symbol, clock, subscribe } = this.#options
-    this.#refusal = `${venue} refused the trades of ${symbol}: ${reason}`
+    this.#refusal = `${venue} refused the trades for ${symbol}: ${reason}`
     this.#timer?.cancel()
     this.#timer = clock.schedule(REFUSED_MILLISECONDS, subscribe)
   }

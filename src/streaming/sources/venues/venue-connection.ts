@@ -126,7 +126,7 @@ export class VenueConnection {
   send(message: object): void {
     if (this.#socket?.readyState !== WebSocket.OPEN) return
     this.#queue.push(JSON.stringify(message))
-    if (this.#queue.length > REQUESTS_QUEUED_MAX) this.restart('too many requests wait for the rate limit of the venue')
+    if (this.#queue.length > REQUESTS_QUEUED_MAX) this.restart('too many requests wait for the venue’s rate limit')
     else if (this.#requestTimer === undefined) this.#sendQueue()
   }
 

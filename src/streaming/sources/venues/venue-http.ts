@@ -29,7 +29,7 @@ export async function fetchText(url: string, signal: AbortSignal): Promise<Fetch
   try {
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
     const text = await readLimited(response)
-    if (text === undefined) return { problem: `a response of more than ${BODY_BYTES_MAX} bytes` }
+    if (text === undefined) return { problem: `a response with more than ${BODY_BYTES_MAX} bytes` }
     if (response.status === 200) return { value: text }
     const problem = `HTTP ${response.status} ${text.slice(0, PROBLEM_CHARACTERS_MAX)}`.trimEnd()
     const retryAfterMilliseconds = readRetryAfter(response.headers)

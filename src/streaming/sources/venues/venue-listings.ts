@@ -62,7 +62,7 @@ export class VenueListings {
     this.#timer =
       listings.fetchInstead === undefined
         ? clock.schedule(LIST_MILLISECONDS_MAX, () =>
-            onSilence(`no list of pairs within ${LIST_MILLISECONDS_MAX / 1000} s`),
+            onSilence(`no pair list within ${LIST_MILLISECONDS_MAX / 1000} s`),
           )
         : clock.schedule(INSTEAD_MILLISECONDS, () => this.#fetchInstead())
   }
@@ -125,9 +125,9 @@ export class VenueListings {
       this.#fetching = undefined
       if ('value' in fetched) this.take(fetched.value, true)
       else if (this.#known === undefined) {
-        onSilence(`no list of pairs, neither on the connection nor by HTTP: ${fetched.problem}`)
+        onSilence(`no pair list, neither on the connection nor by HTTP: ${fetched.problem}`)
         return
-      } else log.warn({ problem: fetched.problem }, 'venue list of pairs not fetched')
+      } else log.warn({ problem: fetched.problem }, 'the venue’s pair list was not fetched')
       if (this.#isOpen) this.#timer = clock.schedule(REFRESH_MILLISECONDS, () => this.#fetchInstead())
     })
   }
@@ -176,9 +176,9 @@ export class VenueListings {
     for (const symbol of asked) this.#wanted.add(symbol)
     this.#failures += 1
     const delayMilliseconds = Math.max(retryAfterMilliseconds, retryMilliseconds(this.#failures, random))
-    log.warn({ problem, retryMilliseconds: delayMilliseconds }, 'venue list of pairs not fetched')
+    log.warn({ problem, retryMilliseconds: delayMilliseconds }, 'the venue’s pair list was not fetched')
     this.#plan(delayMilliseconds)
-    onProblem(asked, `no list of pairs: ${problem}`)
+    onProblem(asked, `no pair list: ${problem}`)
   }
 
   /** Schedules the next request: for the wanted symbols, or for all when there are none. */

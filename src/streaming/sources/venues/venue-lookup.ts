@@ -38,7 +38,7 @@ export async function lookUpListings<Data>(
       : await listOnConnection(options, listings.requests(), limit.signal)
   timer.cancel()
   if ('value' in found) return { value: found.value.filter(({ symbol }) => symbols.includes(symbol)) }
-  return limit.signal.aborted ? { problem: `no list of pairs within ${LOOKUP_MILLISECONDS_MAX / 1000} s` } : found
+  return limit.signal.aborted ? { problem: `no pair list within ${LOOKUP_MILLISECONDS_MAX / 1000} s` } : found
 }
 
 async function listOnConnection<Data>(

@@ -34,13 +34,13 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
     unreadable: counter(
       registry,
       'tidegate_feed_unreadable_messages_total',
-      'Messages of a venue that could not be parsed, by what was resynchronised: their pair, or all pairs.',
+      'Venue messages that could not be parsed, by resynchronised scope: their pair, or all pairs.',
       ['venue', 'resynchronised'],
     ),
     ...pairCounters(registry),
     pairLive: new Gauge({
       name: 'tidegate_feed_pair_live',
-      help: '1 while the book of a pair is in sync with the venue.',
+      help: '1 while a pair’s book is in sync with the venue.',
       labelNames: ['venue', 'symbol'],
       registers,
     }),
@@ -54,7 +54,7 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   }
   new Gauge({
     name: 'tidegate_feed_last_message_age_seconds',
-    help: 'Seconds since the last message of a venue arrived.',
+    help: 'Seconds since a venue’s last message arrived.',
     labelNames: ['venue'],
     registers,
     collect() {
@@ -72,7 +72,7 @@ function pairCounters(registry: MetricsRegistry) {
     checksumMismatches: counter(
       registry,
       'tidegate_feed_checksum_mismatches_total',
-      'Messages after which the book did not match the checksum that the venue sent.',
+      'Messages after which the book did not match the venue’s checksum.',
       ['venue', 'symbol'],
     ),
     gaps: counter(
@@ -90,17 +90,17 @@ function pairCounters(registry: MetricsRegistry) {
     reconciliations: counter(
       registry,
       'tidegate_feed_reconciliations_total',
-      'Live books that were compared with a new snapshot of the venue, by result.',
+      'Live books compared with a new venue snapshot, by result.',
       ['venue', 'symbol', 'result'],
     ),
-    trades: counter(registry, 'tidegate_feed_trades_total', 'Trades of a venue that were published as executions.', [
+    trades: counter(registry, 'tidegate_feed_trades_total', 'Venue trades published as executions.', [
       'venue',
       'symbol',
     ]),
     missedTrades: counter(
       registry,
       'tidegate_feed_missed_trades_total',
-      'Trades of a venue that are missing according to the trade numbers.',
+      'Missing venue trades, according to their numbers.',
       ['venue', 'symbol'],
     ),
   }

@@ -185,7 +185,7 @@ export class VenuePair<Data> {
       if (this.#state === 'waiting') this.#book = undefined
       const { symbol, depthAsked } = this
       if (depthServed < depthAsked) {
-        this.#options.log.warn({ symbol, depth: depthServed, depthAsked }, 'venue serves fewer levels than asked')
+        this.#options.log.warn({ symbol, depth: depthServed, depthAsked }, 'venue serves fewer levels than requested')
       }
     }
     if (this.#snapshot === undefined || (this.#snapshot.isFallback && this.#state === 'live')) {

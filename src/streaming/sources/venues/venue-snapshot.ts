@@ -98,7 +98,7 @@ export class VenueSnapshot<Data> {
   #repeat(attempt: number): void {
     const { symbol, random, isLive, fail } = this.#options
     if (isLive() || attempt + 1 < FETCHES_MAX) this.#plan(retryMilliseconds(attempt + 1, random), attempt + 1)
-    else fail(`no snapshot of ${symbol} that is new enough`, 0)
+    else fail(`no snapshot of ${symbol} is new enough`, 0)
   }
 
   #plan(delayMilliseconds: number, attempt: number): void {

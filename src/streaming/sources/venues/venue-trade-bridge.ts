@@ -144,7 +144,7 @@ export class VenueTradeBridge {
     const state = this.#stateOf(symbol)
     const [first] = bridging.held
     if (!list.some((trade) => bridging.heldIds.has(idOf(trade)))) {
-      this.#retry(symbol, bridging, 'the list of the venue ends before the latest trade', 0)
+      this.#retry(symbol, bridging, 'the venue’s list ends before the latest trade', 0)
       return
     }
     // A list that begins after the first held trade has no earlier trade.

@@ -250,7 +250,7 @@ describe('a configuration with modules', () => {
     }
     expect(await check(good.path)).toEqual([])
     expect(await check(future.path)).toEqual([
-      `markets[0].sources[0] cannot be used: the module ${future.path} exports tidegate = 2; this program supports version 1 of the contract`,
+      `markets[0].sources[0] cannot be used: the module ${future.path} exports tidegate = 2, but this program supports version 1 of the contract`,
     ])
     expect((await check(join(folder, 'none.mjs'))).join()).toMatch(/none.mjs cannot be loaded: /)
     const { market, until } = run(future.path)

@@ -102,7 +102,7 @@ const bid = (price: unknown, amount: unknown = '1') => ({
 
 it.each([
   [problem({ ...UPDATE, type: 'UPSERT' }), 'payload.type is not one of SNAPSHOT, UPDATE, INSTRUMENT, LOST'],
-  [problem({ ...UPDATE, market: '' }), 'payload.market is not text of 1 to 64 characters'],
+  [problem({ ...UPDATE, market: '' }), 'payload.market is not 1 to 64 characters'],
   [problem({ ...UPDATE, market: undefined }), 'payload.market is missing'],
   [
     problem({ ...UPDATE, time: '2026-11-20T12:00:00+01:00' }),
@@ -115,11 +115,11 @@ it.each([
   [problem(UPDATE, { ...STREAM, seq: 2 ** 53 }), 'stream.seq is not a whole number from 1 to 2^53 - 1'],
   [problem(UPDATE, { ...STREAM, seq: '18' }), 'stream.seq is not a whole number from 1 to 2^53 - 1'],
   [problem(UPDATE, { ...STREAM, prev: 18 }), 'stream.prev is not below stream.seq'],
-  [problem(bid(60_000.1)), 'payload.bids[1].price is a JSON number; prices and amounts are text'],
-  [problem(bid('-1')), 'payload.bids[1].price is not text of digits with an optional fraction'],
-  [problem(bid('1e3')), 'payload.bids[1].price is not text of digits with an optional fraction'],
-  [problem(bid('1.')), 'payload.bids[1].price is not text of digits with an optional fraction'],
-  [problem(bid('1'.repeat(41))), 'payload.bids[1].price is not text of digits with an optional fraction'],
+  [problem(bid(60_000.1)), 'payload.bids[1].price is a JSON number, but prices and amounts are text'],
+  [problem(bid('-1')), 'payload.bids[1].price is not digits with an optional fraction, as text'],
+  [problem(bid('1e3')), 'payload.bids[1].price is not digits with an optional fraction, as text'],
+  [problem(bid('1.')), 'payload.bids[1].price is not digits with an optional fraction, as text'],
+  [problem(bid('1'.repeat(41))), 'payload.bids[1].price is not digits with an optional fraction, as text'],
   [problem(bid('0.00')), 'payload.bids[1].price is not above 0'],
   [problem(bid('1', undefined)), 'accepted: UPDATE'],
   [problem({ ...UPDATE, asks: [{ price: '1' }] }), 'payload.asks[0].amount is missing'],
@@ -128,10 +128,13 @@ it.each([
   [problem({ ...SNAPSHOT, bids: [{ price: '1', amount: '0' }] }), 'payload.bids[0].amount is not above 0'],
   [problem({ ...SNAPSHOT, bids: undefined }), 'payload.bids is missing'],
   [problem({ ...SNAPSHOT, instrument: undefined }), 'payload.instrument is missing'],
-  [problem({ ...SNAPSHOT, orders: [] }), 'payload.orders stands beside bids or asks; a message has orders or levels'],
+  [
+    problem({ ...SNAPSHOT, orders: [] }),
+    'payload.orders stands beside bids or asks, but a message has either orders or levels',
+  ],
   [
     problem({ ...UPDATE, executions: [{ ...TRADE, id: 881 }] }),
-    'payload.executions[0].id is not text of 1 to 64 printable ASCII characters',
+    'payload.executions[0].id is not 1 to 64 printable ASCII characters',
   ],
   [
     problem({ ...UPDATE, executions: [{ ...TRADE, side: 'bid' }] }),
@@ -139,7 +142,7 @@ it.each([
   ],
   [
     problem({ ...UPDATE, executions: [{ ...TRADE, venue: '' }] }),
-    'payload.executions[0].venue is not text of 1 to 64 printable ASCII characters',
+    'payload.executions[0].venue is not 1 to 64 printable ASCII characters',
   ],
   [problem({ ...UPDATE, executions: [{ ...TRADE, amount: '0' }] }), 'payload.executions[0].amount is not above 0'],
   [problem({ ...UPDATE, executions: Array(100_001).fill(0) }), 'payload.executions has more than 100000 entries'],

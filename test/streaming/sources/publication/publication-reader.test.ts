@@ -68,7 +68,7 @@ describe('the messages of a publication', () => {
   it('the messages of a publication are lost with a gap, and their executions missed; the executions after it continue', () => {
     const { own, snapshot, update } = reader()
     snapshot(3)
-    const request = 'the messages 4 to 6 of epoch a are missing'
+    const request = 'the messages 4 to 6 in epoch a are missing'
     expect(update(7, { bids: [level('9')], executions: [trade('1')] })).toEqual({
       outcome: 'applied',
       events: [
@@ -88,7 +88,7 @@ describe('the messages of a publication', () => {
     snapshot(3)
     update(4, { executions: [trade('1')] })
     const { events, request } = update(6, { executions: [trade('1'), trade('2')] }, { prev: 2 })
-    expect(request).toBe('message 6 of epoch a covers messages of which some were applied')
+    expect(request).toBe('message 6 in epoch a covers messages that were partly applied')
     expect(events.map(({ type }) => type)).toEqual(['lost', 'missed'])
   })
 
@@ -108,7 +108,7 @@ describe('the messages of a publication', () => {
     update(3, { executions: [trade('1')] })
     own.disconnect('cut')
     expect(snapshot(1).events).toEqual([
-      { type: 'lost', reason: 'the SNAPSHOT is that after message 1, but message 3 was applied' },
+      { type: 'lost', reason: 'the SNAPSHOT has the state after message 1, but message 3 was applied' },
     ])
     expect(update(2, { bids: [level('9')] }).events).toEqual([])
     expect(own.isLive).toBe(false)
@@ -122,7 +122,7 @@ describe('the messages of a publication', () => {
       const { own, snapshot, update } = reader()
       snapshot(0)
       update(1, hadExecutions ? { executions: [trade('1')] } : {})
-      const request = 'no SNAPSHOT of the new epoch b was received yet'
+      const request = 'no SNAPSHOT in the new epoch b was received yet'
       expect(update(1, {}, { epoch: 'b' })).toMatchObject({ outcome: 'waiting', request })
       const { events } = snapshot(0, {}, { epoch: 'b' })
       expect(events.map(({ type }) => type)).toEqual(hadExecutions ? ['missed', 'snapshot'] : ['snapshot'])
@@ -176,11 +176,11 @@ describe('the content of a message', () => {
     expect(problemOf({ bids: [level('9.990', '1.000000000')] })).toBe('accepted')
     expect(problemOf({ bids: [level('9', '0.000000001')] })).toMatch(/^payload.bids\[0\].amount has more than the 8/)
     expect(problemOf({ asks: [level('11'), level('12'), level('11.00')] })).toBe(
-      'payload.asks[2].price is that of another level of the side',
+      'payload.asks[2].price occurs in another level on the same side',
     )
     expect(problemOf({ asks: [level('900719925474099.2')] })).toMatch(/too large for the market BTCUSD$/)
     expect(problemOf({ executions: [trade('1'), trade('1')] })).toBe(
-      'payload.executions[1].id is that of another execution of the message',
+      'payload.executions[1].id occurs in another execution in the message',
     )
   })
 
@@ -232,7 +232,7 @@ describe('the content of a message', () => {
     expect([own.instrument, own.isLive]).toEqual([{ state: 'HALTED', reason: 'volatility' }, true])
     expect(send('INSTRUMENT', { seq: 2 }, { ...INSTRUMENT, amount_decimals: 9 })).toMatchObject({
       outcome: 'refused',
-      problem: 'payload.amount_decimals is 9; the market BTCUSD has 8',
+      problem: 'payload.amount_decimals is 9, but the market BTCUSD has 8',
     })
   })
 })
@@ -261,7 +261,7 @@ describe('after another process, which followed orders', () => {
 
   it('the messages between the last one and the SNAPSHOT that the orders need are asked for, not missed', () => {
     const { own, update, snapshot } = taken()
-    expect(update(6, { orders: [order] })).toMatchObject({ request: 'the orders of the book are not known' })
+    expect(update(6, { orders: [order] })).toMatchObject({ request: 'the book’s orders are not known' })
     const request = 'message 7 is missing in epoch a'
     expect(snapshot(7)).toMatchObject({ outcome: 'waiting', request, events: [{ type: 'lost' }] })
     own.resume()

@@ -237,7 +237,7 @@ describe('a source that pulls', () => {
     expect(publisher.connections).toBe(1)
   })
 
-  it('a source that pulls ends a connection on which a message of no known market breaks a rule', async () => {
+  it('a source that pulls ends a connection on which a message for an unknown market breaks a rule', async () => {
     const { publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.publishText('BTCUSD', '{"channel":"publication","payload":{')
@@ -287,7 +287,7 @@ describe('a source that pulls', () => {
     const publisher = await publish([btc])
     publisher.refused.set('BTCUSD', 'BTCUSD starts tomorrow')
     const feed = pull(['BTCUSD'], { url: publisher.url })
-    const reason = 'lost: engine rejects the subscription of BTCUSD: BTCUSD starts tomorrow'
+    const reason = 'lost: engine rejects the subscription to BTCUSD: BTCUSD starts tomorrow'
     await feed.until('the refusal', () => feed.market.summary.includes(reason))
     publisher.refused.clear()
     feed.clock.advance(5_000)
@@ -390,7 +390,7 @@ describe('a source that pulls', () => {
     opened.push(() => feed.source.stop())
     await feed.until('the loss', () => feed.market.events.length > 0)
     expect(feed.market.summary).toEqual([
-      'lost: the publisher breaks a rule: payload.instrument.amount_decimals is 8; the market BTCUSD has 4',
+      'lost: the publisher breaks a rule: payload.instrument.amount_decimals is 8, but the market BTCUSD has 4',
     ])
   })
 })

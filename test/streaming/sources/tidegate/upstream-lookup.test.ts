@@ -39,10 +39,12 @@ it('check-config asks the publisher for its markets and their decimals', async (
     goodCount: 0,
   })
   expect(await check(publisher.url, 'engine:BTCUSD', 4)).toMatchObject({
-    problems: ['markets[0].sources[0] is engine:BTCUSD, which has 2 price and 8 amount decimals; BTCUSD keeps 2 and 4'],
+    problems: [
+      'markets[0].sources[0] is engine:BTCUSD, which has 2 price and 8 amount decimals, but BTCUSD keeps 2 and 4',
+    ],
   })
   expect((await check(publisher.url, 'engine:ETHUSD')).warnings).toEqual([
-    'markets[0].sources[0]: engine lists ETHUSD as HALTED; its book may stand still',
+    'markets[0].sources[0]: engine lists ETHUSD as HALTED. Its book may stand still',
   ])
   await publisher.until('the end of all connections', () => publisher.connections === 0)
 })
@@ -52,7 +54,7 @@ it('a publisher that cannot be asked causes a warning', async () => {
   opened.push(publisher)
   expect(await check(publisher.url, 'engine:BTCUSD')).toEqual({
     problems: [],
-    warnings: ['engine could not be asked for the pairs of its markets: Unexpected server response: 401'],
+    warnings: ['engine could not be asked for its markets’ pairs: Unexpected server response: 401'],
     goodCount: 0,
   })
 })

@@ -211,7 +211,7 @@ describe('a book whose beginning is fetched', () => {
     }
     expect(sent).toEqual([])
     await asked[4]?.answer({ value: waiting })
-    expect(listener.reasons()).toEqual(['no snapshot of A/B that is new enough'])
+    expect(listener.reasons()).toEqual(['no snapshot of A/B is new enough'])
     expect(sent).toEqual(['unsubscribe book 50', 'subscribe book 50'])
   })
 
@@ -571,7 +571,7 @@ describe('trades', () => {
     admit()
     pair.apply(snapshot)
     pair.refuse('trades', 'not today')
-    expect(pair.notices(listener.sourceMarket)).toEqual(['venue refused the trades of A/B: not today'])
+    expect(pair.notices(listener.sourceMarket)).toEqual(['venue refused the trades for A/B: not today'])
     expect(listener.reasons()).toEqual([])
     clock.advance(60_000)
     expect(sent).toEqual(['subscribe trades 0'])
@@ -631,6 +631,6 @@ describe('how the venue lists the pair', () => {
     const deep = new SourceListener('A/B', { depth: 0 })
     const { pair } = setUp({ markets: [deep.sourceMarket] })
     expect(pair.depthAsked).toBe(50)
-    expect(pair.notices(deep.sourceMarket)).toEqual(['venue offers no deeper book of A/B than 50 levels'])
+    expect(pair.notices(deep.sourceMarket)).toEqual(['venue offers no deeper book for A/B than 50 levels'])
   })
 })

@@ -156,7 +156,7 @@ describe('pairs that are listed by HTTP', () => {
     const a = new SourceListener('A/B')
     const { answer, fetches, clock } = await setUp([a])
     await answer(0, { problem: 'HTTP 500' })
-    expect(a.reasons()).toEqual(['venue gave no list of pairs: HTTP 500'])
+    expect(a.reasons()).toEqual(['venue gave no pair list: HTTP 500'])
     clock.advance(499)
     expect(fetches).toHaveLength(1)
     clock.advance(1)

@@ -25,7 +25,7 @@ const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
  */
 export function readListings(text: string): Fetched<readonly Listing[]> {
   const { symbols } = membersOf(parseJson(text))
-  if (!Array.isArray(symbols)) return { problem: 'a list of pairs that cannot be read' }
+  if (!Array.isArray(symbols)) return { problem: 'an unreadable pair list' }
   const listings: Listing[] = []
   for (const one of symbols as unknown[]) {
     if (!isObject(one) || typeof one.symbol !== 'string') continue
@@ -46,7 +46,7 @@ export function readListings(text: string): Fetched<readonly Listing[]> {
 export function readSnapshot(text: string, limit: number): Fetched<BinanceSnapshot> {
   const { lastUpdateId, bids, asks } = membersOf(parseJson(text))
   if (!Number.isSafeInteger(lastUpdateId) || !areLevels(bids) || !areLevels(asks)) {
-    return { problem: 'a snapshot that cannot be read' }
+    return { problem: 'an unreadable snapshot' }
   }
   return { value: { kind: 'snapshot', lastUpdateId: lastUpdateId as number, limit, bids, asks } }
 }
@@ -57,7 +57,7 @@ export function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   const trades: VenueTrade[] = []
   for (const one of Array.isArray(list) ? (list as unknown[]) : [undefined]) {
     const trade = readAggregateTrade(one)
-    if (trade === undefined) return { problem: 'trades that cannot be read' }
+    if (trade === undefined) return { problem: 'unreadable trades' }
     trades.push(trade)
   }
   return { value: trades }

@@ -45,8 +45,8 @@ const SHUTDOWN_REASON = 'the venue is about to close the connection'
 function readStream(name: string, data: JsonObject): readonly BinanceMessage[] {
   const at = name.indexOf('@')
   const stream = name.slice(at + 1)
-  if (stream === STREAM_OF.book) return [readDiff(data) ?? unreadable(name, 'a book message that cannot be read')]
-  if (stream === STREAM_OF.trades) return [readTrade(data) ?? unreadable(name, 'a trade that cannot be read')]
+  if (stream === STREAM_OF.book) return [readDiff(data) ?? unreadable(name, 'an unreadable book message')]
+  if (stream === STREAM_OF.trades) return [readTrade(data) ?? unreadable(name, 'an unreadable trade')]
   return data.e === 'serverShutdown' ? restart(SHUTDOWN_REASON) : []
 }
 

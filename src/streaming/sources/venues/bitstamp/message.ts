@@ -87,7 +87,7 @@ function readData(name: unknown, data: unknown): readonly BitstampMessage[] {
   const known = readChannel(name)
   if (known?.channel !== 'book') return typeof name === 'string' ? [] : [unreadable(name, 'data without a channel')]
   const book = readBook(data, false)
-  if (book === undefined) return [unreadable(name, 'a book message that cannot be read')]
+  if (book === undefined) return [unreadable(name, 'an unreadable book message')]
   const eventMilliseconds = Math.floor(book.microseconds / 1000)
   return [{ kind: 'book', symbol: known.symbol, data: book, eventMilliseconds }]
 }
@@ -106,7 +106,7 @@ function readTrades(name: unknown, data: unknown): readonly BitstampMessage[] {
   if (known?.channel !== 'trades')
     return typeof name === 'string' ? [] : [unreadable(name, 'a trade without a channel')]
   const trade = isObject(data) ? readTrade(data) : undefined
-  if (trade === undefined) return [unreadable(name, 'a trade that cannot be read')]
+  if (trade === undefined) return [unreadable(name, 'an unreadable trade')]
   return [{ kind: 'trades', symbol: known.symbol, isRepeat: false, trades: [trade] }]
 }
 

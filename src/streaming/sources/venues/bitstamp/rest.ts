@@ -25,7 +25,7 @@ export async function fetchListings(restUrl: string, signal: AbortSignal): Promi
   const fetched = await fetchText(`${restUrl}/api/v2/trading-pairs-info/`, signal)
   if ('problem' in fetched) return fetched
   const list = parseJson(fetched.value)
-  if (!Array.isArray(list)) return { problem: 'a list of pairs that cannot be read' }
+  if (!Array.isArray(list)) return { problem: 'an unreadable pair list' }
   const listings: Listing[] = []
   for (const one of list as unknown[]) {
     const { url_symbol: symbol, base_decimals, counter_decimals, trading } = membersOf(one)
@@ -54,7 +54,7 @@ export async function fetchSnapshot(
   const fetched = await fetchText(`${restUrl}/api/v2/order_book/${encodeURIComponent(symbol)}/?group=1`, signal)
   if ('problem' in fetched) return fetched
   const value = readBook(parseJson(fetched.value), true)
-  return value === undefined ? { problem: 'a book that cannot be read' } : { value }
+  return value === undefined ? { problem: 'an unreadable book' } : { value }
 }
 
 /**
@@ -76,7 +76,7 @@ export async function fetchTrades(
   const trades: VenueTrade[] = []
   for (const one of Array.isArray(list) ? (list as unknown[]) : [undefined]) {
     const trade = readTrade(one)
-    if (trade === undefined) return { problem: 'trades that cannot be read' }
+    if (trade === undefined) return { problem: 'unreadable trades' }
     trades.push(trade)
   }
   return { value: trades.sort((left, right) => Number(left.id) - Number(right.id)) }

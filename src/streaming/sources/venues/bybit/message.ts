@@ -63,7 +63,7 @@ function unreadable(topic: string | undefined, reason: string): BybitMessage {
 }
 
 function readBook(topic: string, depth: number, symbol: string, { type, ts, data }: JsonObject): BybitMessage {
-  if (!isObject(data) || data.s !== symbol) return unreadable(topic, 'a book message of another pair, or of none')
+  if (!isObject(data) || data.s !== symbol) return unreadable(topic, 'a book message for another pair, or for none')
   const [bids, asks] = [readLevelPairs(data.b), readLevelPairs(data.a)]
   if (bids === undefined || asks === undefined) return unreadable(topic, 'a book message without readable levels')
   if (!isCount(data.u)) return unreadable(topic, 'a book message without an update id')
@@ -81,7 +81,7 @@ function readTrades(topic: string, symbol: string, data: unknown): BybitMessage 
   for (const entry of data as unknown[]) {
     const { s, i, p, v, S, T } = isObject(entry) ? entry : {}
     const trade = s === symbol ? readTrade(i, p, v, S, T) : undefined
-    if (trade === undefined) return unreadable(topic, 'trades that cannot be read')
+    if (trade === undefined) return unreadable(topic, 'unreadable trades')
     trades.push(trade)
   }
   return { kind: 'trades', symbol, isRepeat: false, trades }

@@ -43,7 +43,7 @@ export async function fetchTrades(
     const { symbol: named, execId, price, size, side, time } = membersOf(entry)
     const milliseconds = typeof time === 'string' && /^[0-9]{1,16}$/.test(time) ? Number(time) : undefined
     const trade = named === symbol ? readTrade(execId, price, size, side, milliseconds) : undefined
-    if (trade === undefined) return { problem: 'trades that cannot be read' }
+    if (trade === undefined) return { problem: 'unreadable trades' }
     trades.push(trade)
   }
   return { value: oldestFirst(trades) }
@@ -94,6 +94,6 @@ function readList(text: string): Fetched<readonly unknown[]> {
   const { retCode, retMsg, result } = membersOf(parseJson(text))
   const { list } = membersOf(result)
   if (retCode === 0 && Array.isArray(list)) return { value: list as unknown[] }
-  if (typeof retCode !== 'number' || retCode === 0) return { problem: 'an answer that cannot be read' }
+  if (typeof retCode !== 'number' || retCode === 0) return { problem: 'an unreadable answer' }
   return { problem: `${retCode}: ${typeof retMsg === 'string' ? retMsg : ''}`.slice(0, PROBLEM_CHARACTERS_MAX) }
 }

@@ -18,7 +18,7 @@ const RESTRICTIONS = ['is_disabled', 'trading_disabled', 'cancel_only', 'post_on
 /** Products with invalid increments are left out, as if they were not listed. */
 export function readListings(text: string): Fetched<readonly Listing[]> {
   const { products } = membersOf(parseJson(text))
-  if (!Array.isArray(products)) return { problem: 'a list of products that cannot be read' }
+  if (!Array.isArray(products)) return { problem: 'an unreadable product list' }
   const listings: Listing[] = []
   for (const product of products as unknown[]) {
     if (!isObject(product) || typeof product.product_id !== 'string') continue

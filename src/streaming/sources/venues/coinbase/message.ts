@@ -19,7 +19,7 @@ export function readBookEvent(event: unknown): CoinbaseMessage {
     return {
       kind: 'unreadable-book',
       symbol,
-      reason: `an event of l2_data of type ${String(type)} that cannot be read`,
+      reason: `an unreadable l2_data event, type ${String(type)}`,
     }
   }
   const data = { isSnapshot, levels: updates }
@@ -52,7 +52,7 @@ export function readTradesEvent(event: unknown): readonly CoinbaseMessage[] {
     const trade = readTrade(one)
     const known = bySymbol.get(symbol)
     if (trade === undefined) {
-      problems.push({ kind: 'unreadable-trades', symbol, reason: 'a trade of market_trades that cannot be read' })
+      problems.push({ kind: 'unreadable-trades', symbol, reason: 'an unreadable trade in market_trades' })
     } else if (known === undefined) bySymbol.set(symbol, [trade])
     else known.push(trade)
   }
@@ -78,5 +78,5 @@ function readTime(value: unknown): number {
 }
 
 function unreadable(channel: string): CoinbaseMessage {
-  return { kind: 'unreadable', reason: `a message of ${channel} that cannot be read` }
+  return { kind: 'unreadable', reason: `an unreadable ${channel} message` }
 }

@@ -54,7 +54,7 @@ export async function fetchTrades(
 
 /** `{"trades":[{"trade_id":"34b080bf","product_id":"BTC-USD","price":"140.91","size":"4","time":…,"side":…}],…}`. */
 function readTrades(text: string): Fetched<readonly VenueTrade[]> {
-  const problem = 'trades that cannot be read'
+  const problem = 'unreadable trades'
   const { trades: entries } = membersOf(parseJson(text))
   if (!Array.isArray(entries)) return { problem }
   const trades: VenueTrade[] = []

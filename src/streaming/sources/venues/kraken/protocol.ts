@@ -125,7 +125,7 @@ function readKrakenMessage(text: string): readonly KrakenMessage[] {
 
 /** The frame may have been a change in any book. */
 function unreadable(what: string): readonly KrakenMessage[] {
-  return [{ kind: 'unreadable', reason: `a message that cannot be read: ${what}` }]
+  return [{ kind: 'unreadable', reason: `an unreadable message: ${what}` }]
 }
 
 /** A frame on the book or trade channel has one pair, which a malformed frame usually still names. */
@@ -133,7 +133,7 @@ function readDamaged(text: string, what: string): readonly KrakenMessage[] {
   const channel = onlyCapture(text, CHANNEL_MEMBER)
   const symbol = onlyCapture(text, SYMBOL_MEMBER)
   if (symbol === undefined || (channel !== 'book' && channel !== 'trade')) return unreadable(what)
-  const reason = `a ${channel} message that cannot be read: ${what}`
+  const reason = `an unreadable ${channel} message: ${what}`
   return [{ kind: channel === 'book' ? 'unreadable-book' : 'unreadable-trades', symbol, reason }]
 }
 
@@ -148,7 +148,7 @@ function readBooks({ type, data }: JsonObject): readonly KrakenMessage[] {
     const asks = readLevels(entry.asks)
     const { symbol, checksum } = entry
     if (bids === undefined || asks === undefined || typeof checksum !== 'number') {
-      messages.push({ kind: 'unreadable-book', symbol, reason: 'a book message that cannot be read' })
+      messages.push({ kind: 'unreadable-book', symbol, reason: 'an unreadable book message' })
       continue
     }
     const isSnapshot = type === 'snapshot'

@@ -34,7 +34,7 @@ export async function fetchTrades(
 
 /** `{"error":[],"result":{"XXBTZUSD":[[price, volume, seconds, side, kind, "", id], …],"last":"nanoseconds"}}`. */
 function readTrades(text: string): Fetched<readonly VenueTrade[]> {
-  const unreadable = { problem: 'trades that cannot be read' }
+  const unreadable = { problem: 'unreadable trades' }
   const { error, result } = membersOf(parseJson(text))
   if (Array.isArray(error) && error.length > 0) {
     const problem = String(error[0]).slice(0, PROBLEM_CHARACTERS_MAX)

@@ -52,7 +52,7 @@ export class OkxBook implements VenueBook<OkxBookData> {
     if (joined === undefined) {
       if (!isFetched) return { kind: 'waiting' }
       const reason =
-        `okx sent no snapshot of ${this.#symbol}, and the one that was fetched shares no sequence number ` +
+        `okx sent no snapshot of ${this.#symbol}, and the fetched one shares no sequence number ` +
         'with its messages: waiting for either'
       return { kind: 'waiting', confirmMilliseconds: FETCH_AGAIN_MILLISECONDS, reason }
     }

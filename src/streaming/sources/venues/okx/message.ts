@@ -133,7 +133,7 @@ function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMess
   const trades: VenueTrade[] = []
   for (const entry of data) {
     const trade = readTrade(entry)
-    if (trade === undefined) return [{ kind: 'unreadable-trades', symbol, reason: 'trades that cannot be read' }]
+    if (trade === undefined) return [{ kind: 'unreadable-trades', symbol, reason: 'unreadable trades' }]
     trades.push(trade)
   }
   return [{ kind: 'trades', symbol, isRepeat: false, trades }]

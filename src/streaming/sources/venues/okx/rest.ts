@@ -34,7 +34,7 @@ function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   const trades: VenueTrade[] = []
   for (const entry of answer.value) {
     const trade = readTrade(entry)
-    if (trade === undefined) return { problem: 'trades that cannot be read' }
+    if (trade === undefined) return { problem: 'unreadable trades' }
     trades.push(trade)
   }
   return { value: trades }
@@ -59,7 +59,7 @@ export async function fetchSnapshot(
   const { bids, asks, seqId } = membersOf(book)
   const levels = { bids: readLevelPairs(bids), asks: readLevelPairs(asks) }
   if (levels.bids === undefined || levels.asks === undefined || !Number.isSafeInteger(seqId)) {
-    return { problem: 'a book that cannot be read' }
+    return { problem: 'an unreadable book' }
   }
   const sequence = { id: seqId as number, previous: -1 }
   return { value: { isSnapshot: true, isFetched: true, bids: levels.bids, asks: levels.asks, sequence } }
@@ -77,6 +77,6 @@ export async function fetchListings(restUrl: string, signal: AbortSignal): Promi
 function readAnswer(text: string): Fetched<readonly unknown[]> {
   const { code, msg, data } = membersOf(parseJson(text))
   if (code === '0' && Array.isArray(data)) return { value: data as unknown[] }
-  if (typeof code !== 'string') return { problem: 'an answer that cannot be read' }
+  if (typeof code !== 'string') return { problem: 'an unreadable answer' }
   return { problem: `${code}: ${typeof msg === 'string' ? msg : ''}`.slice(0, PROBLEM_CHARACTERS_MAX) }
 }

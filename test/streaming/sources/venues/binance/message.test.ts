@@ -79,7 +79,7 @@ describe('messages of Binance', () => {
     ['a level without an amount', { b: [['0.0024']] }],
   ])('messages of Binance says that changes of a pair cannot be read: %s', (_, wrong) => {
     expect(read({ stream: 'btcusdt@depth@100ms', data: { ...DEPTH, ...wrong } })).toEqual([
-      { kind: 'unreadable-book', symbol: 'BTCUSDT', reason: 'a book message that cannot be read' },
+      { kind: 'unreadable-book', symbol: 'BTCUSDT', reason: 'an unreadable book message' },
     ])
   })
 
@@ -89,10 +89,10 @@ describe('messages of Binance', () => {
     ['numbers in the wrong order', { f: 106 }],
     ['no time', { T: null }],
   ])(
-    'messages of Binance leaves out a trade that cannot be read, which the next number proves to be missing: %s',
+    'messages of Binance leaves out an unreadable trade, which the next number proves to be missing: %s',
     (_, wrong) => {
       expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
-        { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'a trade that cannot be read' },
+        { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'an unreadable trade' },
       ])
     },
   )

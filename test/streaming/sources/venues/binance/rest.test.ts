@@ -49,7 +49,7 @@ describe('how Binance lists its pairs', () => {
     const odd = [listed('A', { quoteAssetPrecision: 19 }), listed('B', { baseAssetPrecision: '8' }), { no: 1 }, 7, null]
     expect(readListings(JSON.stringify({ symbols: [...odd, listed('C')] }))).toMatchObject({ value: [{ symbol: 'C' }] })
     for (const text of ['', '[]', '{"symbols":7}', '<html>']) {
-      expect(readListings(text)).toEqual({ problem: 'a list of pairs that cannot be read' })
+      expect(readListings(text)).toEqual({ problem: 'an unreadable pair list' })
     }
   })
 
@@ -115,10 +115,10 @@ describe('the trades of Binance', () => {
 
   it.each([
     ['[]', { value: [] }],
-    ['{}', { problem: 'trades that cannot be read' }],
-    ['<html>', { problem: 'trades that cannot be read' }],
-    [JSON.stringify([trade, { ...trade, f: null }]), { problem: 'trades that cannot be read' }],
-    [JSON.stringify([{ ...trade, a: undefined }]), { problem: 'trades that cannot be read' }],
+    ['{}', { problem: 'unreadable trades' }],
+    ['<html>', { problem: 'unreadable trades' }],
+    [JSON.stringify([trade, { ...trade, f: null }]), { problem: 'unreadable trades' }],
+    [JSON.stringify([{ ...trade, a: undefined }]), { problem: 'unreadable trades' }],
   ])('answered with %s are all read or none', async (body, fetched) => {
     const { url } = await serve(() => [200, body])
     expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual(fetched)
@@ -151,7 +151,7 @@ describe('the beginning of a book of Binance', () => {
       '{"lastUpdateId":1.5,"bids":[],"asks":[]}',
       '{"lastUpdateId":1,"bids":[[1,2]],"asks":[]}',
     ]) {
-      expect(readSnapshot(text, 500)).toEqual({ problem: 'a snapshot that cannot be read' })
+      expect(readSnapshot(text, 500)).toEqual({ problem: 'an unreadable snapshot' })
     }
   })
 })

@@ -36,7 +36,7 @@ describe('the latest trades of Bitstamp', () => {
     'the latest trades of Bitstamp that are %s are a problem',
     async (text) => {
       const { url } = await serveHttp(() => [200, text])
-      expect(await fetchTrades(url, 'btcusd', gapOf(1), signal)).toEqual({ problem: 'trades that cannot be read' })
+      expect(await fetchTrades(url, 'btcusd', gapOf(1), signal)).toEqual({ problem: 'unreadable trades' })
     },
   )
 })
@@ -53,7 +53,7 @@ describe('a snapshot of Bitstamp', () => {
 
   it('a snapshot of Bitstamp without its time is a problem', async () => {
     const { url } = await serveHttp(() => [200, '{"timestamp":"1643643584","bids":[],"asks":[]}'])
-    expect(await fetchSnapshot(url, 'btcusd', signal)).toEqual({ problem: 'a book that cannot be read' })
+    expect(await fetchSnapshot(url, 'btcusd', signal)).toEqual({ problem: 'an unreadable book' })
   })
 })
 
@@ -73,6 +73,6 @@ describe('the pairs of Bitstamp', () => {
 
   it('the pairs of Bitstamp that are no list are a problem', async () => {
     const { url } = await serveHttp(() => [200, '{}'])
-    expect(await fetchListings(url, signal)).toEqual({ problem: 'a list of pairs that cannot be read' })
+    expect(await fetchListings(url, signal)).toEqual({ problem: 'an unreadable pair list' })
   })
 })

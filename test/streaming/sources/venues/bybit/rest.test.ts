@@ -51,12 +51,12 @@ describe('the latest trades of Bybit', () => {
   })
 
   it.each([
-    ['<html>', 'an answer that cannot be read'],
-    ['{"retCode":0,"result":{}}', 'an answer that cannot be read'],
+    ['<html>', 'an unreadable answer'],
+    ['{"retCode":0,"result":{}}', 'an unreadable answer'],
     ['{"retCode":10001,"retMsg":"Not supported symbols"}', '10001: Not supported symbols'],
-    [answer([{ ...TRADE, symbol: 'ETHUSDT' }]), 'trades that cannot be read'],
-    [answer([{ ...TRADE, time: 5 }]), 'trades that cannot be read'],
-    [answer([TRADE, 7]), 'trades that cannot be read'],
+    [answer([{ ...TRADE, symbol: 'ETHUSDT' }]), 'unreadable trades'],
+    [answer([{ ...TRADE, time: 5 }]), 'unreadable trades'],
+    [answer([TRADE, 7]), 'unreadable trades'],
   ])('%s is a problem', async (text, problem) => {
     expect(await readTrades(text)).toEqual({ problem })
   })

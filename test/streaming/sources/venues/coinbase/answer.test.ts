@@ -78,7 +78,7 @@ describe("Coinbase's list of products", () => {
   it.each(['', '{', 'null', '[]', '{"products":{}}'])(
     "Coinbase's list of products cannot be read when the answer is %j",
     (text) => {
-      expect(readListings(text)).toEqual({ problem: 'a list of products that cannot be read' })
+      expect(readListings(text)).toEqual({ problem: 'an unreadable product list' })
     },
   )
 })

@@ -43,7 +43,7 @@ describe('books in messages of Coinbase', () => {
     ['a good level before a bad one', event('update', level('bid', '1', '1'), level('bid', '1', null))],
     ['another type', event('delta', level('bid', '1', '1'))],
   ])('books in messages of Coinbase cannot be read with %s, which concerns that product only', (_what, message) => {
-    const reason = `an event of l2_data of type ${message.type} that cannot be read`
+    const reason = `an unreadable l2_data event, type ${message.type}`
     expect(readBookEvent(message)).toEqual({ kind: 'unreadable-book', symbol: 'BTC-USD', reason })
   })
 
@@ -51,7 +51,7 @@ describe('books in messages of Coinbase', () => {
     ['nothing', null],
     ['no product', { type: 'update', updates: [] }],
   ])('books in messages of Coinbase that name %s make the connection one that cannot be trusted', (_what, message) => {
-    expect(readBookEvent(message)).toEqual({ kind: 'unreadable', reason: 'a message of l2_data that cannot be read' })
+    expect(readBookEvent(message)).toEqual({ kind: 'unreadable', reason: 'an unreadable l2_data message' })
   })
 })
 
@@ -97,7 +97,7 @@ describe('trades in messages of Coinbase', () => {
     ['time is missing', { time: undefined }],
     ['time is none', { time: 'now' }],
   ])('trades in messages of Coinbase are left out, and said to be, where the %s', (_what, members) => {
-    const reason = 'a trade of market_trades that cannot be read'
+    const reason = 'an unreadable trade in market_trades'
     expect(readTradesEvent({ type: 'update', trades: [trade(11), trade(10, members)] })).toEqual([
       { kind: 'unreadable-trades', symbol: 'BTC-USD', reason },
       { kind: 'trades', symbol: 'BTC-USD', isRepeat: false, trades: [read(11)] },
@@ -110,8 +110,6 @@ describe('trades in messages of Coinbase', () => {
     ['a trade that is no object', { trades: [7] }],
     ['a trade of no product', { trades: [trade(10, { product_id: null })] }],
   ])('trades in messages of Coinbase may have been of any product when there is %s', (_what, message) => {
-    expect(readTradesEvent(message)).toEqual([
-      { kind: 'unreadable', reason: 'a message of market_trades that cannot be read' },
-    ])
+    expect(readTradesEvent(message)).toEqual([{ kind: 'unreadable', reason: 'an unreadable market_trades message' }])
   })
 })

@@ -58,6 +58,6 @@ describe('a page of trades of Coinbase', () => {
     ['no size', answer([{ ...entry, size: undefined }])],
     ['a time that is none', answer([entry, { ...entry, time: 'x' }])],
   ])('a page of trades of Coinbase that cannot be read whole is a problem: %s', async (_what, text) => {
-    expect(await readTrades(text)).toEqual({ problem: 'trades that cannot be read' })
+    expect(await readTrades(text)).toEqual({ problem: 'unreadable trades' })
   })
 })

@@ -266,9 +266,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     await dash.until('the end', () => dash.verifier.isCurrent && dash.verifier.executions === 15)
     expect(usdc.states.at(-1)).not.toBe('')
     expect(usdc.events.flatMap((event) => (event.type === 'update' ? event.executions : []))).toHaveLength(15)
-    expect(source.notices(usdc.sourceMarket)).toEqual([
-      'coinbase sends the book and the trades of DASH-BTC for DASH-USDC',
-    ])
+    expect(source.notices(usdc.sourceMarket)).toEqual(['coinbase sends DASH-BTC’s book and trades for DASH-USDC'])
     expect(source.notices(dash.source)).toEqual([])
     expect(server.said.filter((text) => text.includes('level2'))).toEqual([
       JSON.stringify({ type: 'subscribe', product_ids: [DASH], channel: 'level2' }),
@@ -301,7 +299,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     [
       'cannot be read',
       coinbaseFrame('l2_data', '2026-08-09T10:00:00Z', [{ type: 'update', product_id: SKL }]),
-      'an event of l2_data of type update that cannot be read',
+      'an unreadable l2_data event, type update',
     ],
   ])('Coinbase subscribes a book again that %s, and nothing else', async (_what, text, reason) => {
     const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })

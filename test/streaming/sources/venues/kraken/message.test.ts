@@ -59,7 +59,7 @@ describe('frames that are no good', () => {
     ['a book of an unknown type', '{"channel":"book","type":"delta","data":[]}'],
     ['a book without symbol', '{"channel":"book","type":"update","data":[{"bids":[],"asks":[],"checksum":1}]}'],
   ])('%s is unreadable', (_name, text) => {
-    const reason = expect.stringMatching(/^a message that cannot be read: /)
+    const reason = expect.stringMatching(/^an unreadable message: /)
     expect(readKrakenMessage(text)).toEqual([{ kind: 'unreadable', reason }])
   })
 
@@ -68,7 +68,7 @@ describe('frames that are no good', () => {
     ['trade', 'unreadable-trades'],
   ])('a damaged %s frame is of the pair that it still names', (channel, kind) => {
     const text = `{"channel":"${channel}","type":"update","data":[{"symbol":"BTC/USD","bids":[{"pri`
-    const reason = `a ${channel} message that cannot be read: not JSON: SyntaxError`
+    const reason = `an unreadable ${channel} message: not JSON: SyntaxError`
     expect(readKrakenMessage(text)).toEqual([{ kind, symbol: 'BTC/USD', reason }])
   })
 

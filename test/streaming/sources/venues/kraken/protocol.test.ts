@@ -371,7 +371,7 @@ describe('a book that is out of sync', () => {
     const listener = new SourceListener('BTC/USD')
     connect(server.url, [listener])
     await listener.until('life again', () => listener.count('snapshot') === 2)
-    expect(listener.reasons()).toEqual(['a book message that cannot be read'])
+    expect(listener.reasons()).toEqual(['an unreadable book message'])
   })
 
   it('a book that is out of sync is lost when the venue changes the precisions, and read with the new ones', async () => {
@@ -462,7 +462,7 @@ describe('trades', () => {
     await listener.until('all messages', () => listener.events.length === 4)
     server.broadcast('{"error":"No","method":"subscribe","success":false,"symbol":"BTC/USD","req_id":1}')
     await hear(server, listener)
-    expect(source.notices(listener.sourceMarket)).toEqual(['kraken refused the trades of BTC/USD: No'])
+    expect(source.notices(listener.sourceMarket)).toEqual(['kraken refused the trades for BTC/USD: No'])
     expect(listener.reasons()).toEqual([])
   })
 })
@@ -552,7 +552,7 @@ describe('the connection', () => {
     await listener.until('all messages', () => listener.events.length === 4)
     server.broadcast('{"channel":"book","type":"upd')
     await listener.until('the loss', () => listener.count('lost') === 1)
-    expect(listener.reasons()).toEqual(['a message that cannot be read: not JSON: SyntaxError'])
+    expect(listener.reasons()).toEqual(['an unreadable message: not JSON: SyntaxError'])
     clock.advance(500)
     await listener.until('life again', isLive(listener))
   })

@@ -56,7 +56,7 @@ describe('a page of trades of Kraken', () => {
     ['no number', answer([entry.slice(0, 6)])],
     ['a time as text', answer([entry.with(2, '1688669597')])],
   ])('a page of trades of Kraken that cannot be read whole is a problem: %s', async (_what, text) => {
-    expect(await readTrades(text)).toEqual({ problem: 'trades that cannot be read' })
+    expect(await readTrades(text)).toEqual({ problem: 'unreadable trades' })
   })
 
   it('a page of trades of Kraken is refused in words, and with a time to wait where too much was asked', async () => {

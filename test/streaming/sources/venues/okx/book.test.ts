@@ -197,7 +197,7 @@ describe('a book that was fetched', () => {
     kind: 'waiting',
     confirmMilliseconds: 2_000,
     reason:
-      'okx sent no snapshot of BTC-USDT, and the one that was fetched shares no sequence number with its messages: ' +
+      'okx sent no snapshot of BTC-USDT, and the fetched one shares no sequence number with its messages: ' +
       'waiting for either',
   }
 

@@ -137,7 +137,7 @@ describe('trades', () => {
     ['no time', { ts: '' }],
   ])('trades with %s are left out: the next number proves that they are missing', (_name, members) => {
     expect(read({ arg: tradesArg, data: [{ ...trade, ...members }] })).toEqual([
-      { kind: 'unreadable-trades', symbol: 'BTC-USDT', reason: 'trades that cannot be read' },
+      { kind: 'unreadable-trades', symbol: 'BTC-USDT', reason: 'unreadable trades' },
     ])
   })
 })

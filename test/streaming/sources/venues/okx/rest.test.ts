@@ -43,13 +43,13 @@ describe('a page of trades of OKX', () => {
   })
 
   it.each([
-    ['<html>', 'an answer that cannot be read'],
-    ['null', 'an answer that cannot be read'],
+    ['<html>', 'an unreadable answer'],
+    ['null', 'an unreadable answer'],
     ['{"code":"0","msg":""}', '0: '],
     ['{"code":"51001","msg":"Instrument ID does not exist","data":[]}', '51001: Instrument ID does not exist'],
-    [answer([entry, { ...entry, px: 7 }]), 'trades that cannot be read'],
-    [answer([null]), 'trades that cannot be read'],
-    [answer([{ ...entry, tradeId: 'x' }]), 'trades that cannot be read'],
+    [answer([entry, { ...entry, px: 7 }]), 'unreadable trades'],
+    [answer([null]), 'unreadable trades'],
+    [answer([{ ...entry, tradeId: 'x' }]), 'unreadable trades'],
   ])('a page of trades of OKX that cannot be read whole is a problem: %s', async (text, problem) => {
     expect(await readTrades(text)).toEqual({ problem })
   })
@@ -74,9 +74,9 @@ describe('a book of OKX', () => {
   })
 
   it.each([
-    ['has no number, as books-full', answer([{ ...entry, seqId: undefined }]), 'a book that cannot be read'],
-    ['has no levels', answer([{ ...entry, bids: undefined }]), 'a book that cannot be read'],
-    ['is none', answer([]), 'a book that cannot be read'],
+    ['has no number, as books-full', answer([{ ...entry, seqId: undefined }]), 'an unreadable book'],
+    ['has no levels', answer([{ ...entry, bids: undefined }]), 'an unreadable book'],
+    ['is none', answer([]), 'an unreadable book'],
     ['is refused', '{"code":"51001","msg":"Instrument ID does not exist"}', '51001: Instrument ID does not exist'],
   ])('a book of OKX that %s is a problem', async (_what, text, problem) => {
     const { url } = await serveHttp(() => [200, text])

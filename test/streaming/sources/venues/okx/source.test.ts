@@ -199,7 +199,7 @@ describe('OKX', () => {
       clock.advance(3_000)
       await market.until('lost', () => market.reasons.length === 1)
       expect(market.reasons[0]).toBe(
-        'okx sent no snapshot of BTC-USDT, and the one that was fetched shares no sequence number with its messages: ' +
+        'okx sent no snapshot of BTC-USDT, and the fetched one shares no sequence number with its messages: ' +
           'waiting for either',
       )
       await new Promise(setImmediate)
@@ -274,7 +274,7 @@ describe('OKX', () => {
       expect(source.notices(market.sourceMarket)).toEqual([
         'okx reports the status ongoing: Upgrade',
         'okx lists BTC-USDT as suspend',
-        'okx offers no deeper book of BTC-USDT than 400 levels',
+        'okx offers no deeper book for BTC-USDT than 400 levels',
       ])
     })
 
