@@ -20,7 +20,7 @@ export function readBearerToken(authorization: string | undefined): string | Pro
   }
   const isTooLong = authorization.length > TOKEN_CHARACTERS_MAX + SURROUNDING_CHARACTERS_MAX
   const token = isTooLong ? undefined : /^Bearer +([!-~]+) *$/i.exec(authorization)?.[1]
-  return token ?? invalidToken('the Authorization header is not of the form Bearer TOKEN, or is too long')
+  return token ?? invalidToken('the Authorization header does not have the form Bearer TOKEN, or is too long')
 }
 
 /** 401 for a token that is not accepted. */

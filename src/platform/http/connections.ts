@@ -139,7 +139,7 @@ export class Connections {
     const counted = this.#countedOf(socket)
     if (counted === undefined || counted.holder === holder) return
     if (this.#pool.refusal(holder) === 'share') {
-      const detail = `${this.#pool.shareMax} requests of this client or address are being answered: wait for an answer`
+      const detail = `${this.#pool.shareMax} requests from this client or address are being answered: wait for an answer`
       throw new Problem('too_many_connections', detail, { headers: { 'retry-after': '1' } })
     }
     this.#move(counted, holder)
@@ -339,7 +339,7 @@ function endConnection(this: Socket): void {
 function faultProblem(code: string | undefined): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem('headers_too_large', 'the head of the request is too large')
+      return new Problem('headers_too_large', 'the request head is too large')
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new Problem('body_too_large', 'body: its chunk extensions are too large')
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -25,7 +25,7 @@ export function createHostCheck(allowed: () => readonly string[], setting: strin
     }
     const { origin } = request.headers
     if (origin === undefined || isSameOrigin(request) || origin === publicOrigin) return undefined
-    return new Problem('foreign_origin', 'Origin: pages of other origins may not call this listener')
+    return new Problem('foreign_origin', 'Origin: pages from other origins may not call this listener')
   }
 }
 

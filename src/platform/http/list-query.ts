@@ -167,7 +167,7 @@ export function listQuerySchema(parameters: ListParameters): object {
       order: { type: 'string', enum: ORDERS, default: 'DESC', description: 'Sort by created_at' },
       page_cursor: {
         type: 'string',
-        description: 'Cursor of the next page: next_page_cursor of the previous page. Empty means the first page',
+        description: 'Cursor of the next page: the previous page’s next_page_cursor. Empty means the first page',
       },
     },
   }
@@ -298,7 +298,7 @@ function describe(name: string, parameter: ListParameter): [string, object][] {
     case 'times':
       return Object.entries(TIME_COMPARISONS).map(([comparison, words]) => [
         `${name}.${comparison}`,
-        { type: 'string', format: 'date-time', description: `${description} ${words}; at most 9 fraction digits` },
+        { type: 'string', format: 'date-time', description: `${description} ${words}, at most 9 fraction digits` },
       ])
   }
 }

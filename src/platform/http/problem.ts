@@ -13,9 +13,9 @@ import { securityHeaders } from './security-headers.ts'
 export const PROBLEMS = {
   invalid_request: {
     status: 400,
-    meaning: 'a parameter, member or header breaks its rule; `errors` names field and rule',
+    meaning: 'a parameter, member or header breaks its rule. `errors` names field and rule',
   },
-  invalid_cursor: { status: 400, meaning: 'the cursor is malformed, or of another list, filter or order' },
+  invalid_cursor: { status: 400, meaning: 'the cursor is malformed, or from another list, filter or order' },
   own_address: {
     status: 400,
     meaning: 'the destination is a deposit address of this service: name its profile as the destination instead',
@@ -24,7 +24,7 @@ export const PROBLEMS = {
   unauthorized: { status: 401, meaning: 'a bearer token is required' },
   invalid_token: {
     status: 401,
-    meaning: 'the bearer token is malformed, expired, revoked, or not of the issuer that the service trusts',
+    meaning: 'the bearer token is malformed, expired, revoked, or not from the trusted issuer',
   },
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
   login_failed: {
@@ -35,8 +35,7 @@ export const PROBLEMS = {
   session_ended: { status: 401, meaning: 'the operator’s session has ended: sign in again' },
   insufficient_role: {
     status: 403,
-    meaning:
-      'the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one',
+    meaning: 'the operator’s role does not include this call. `meta.role` is the role, `meta.needed` the lowest one',
     meta: ['role', 'needed'],
   },
   outside_binding: {
@@ -45,7 +44,7 @@ export const PROBLEMS = {
   },
   login_unavailable: {
     status: 403,
-    meaning: 'operators sign in with a password only over TLS or from the machine of the service',
+    meaning: 'operators sign in with a password only over TLS or from the service’s machine',
   },
   own_request: {
     status: 403,
@@ -61,58 +60,61 @@ export const PROBLEMS = {
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
   foreign_origin: {
     status: 403,
-    meaning: 'a web page of another origin may not call the operator listener, nor get a token of the demo page',
+    meaning: 'a web page from another origin may neither call the operator listener nor get a demo page token',
   },
   quota_exceeded: {
     status: 403,
     meaning:
-      'the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',
+      'the customer, or the record in the path, may have no more records of this kind. `meta.limit` and `meta.used` count them',
     meta: ['limit', 'used'],
   },
   account_blocked: {
     status: 403,
     meaning:
-      'the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status',
+      'the profile’s account is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules. `meta.summary_status` names the status',
     meta: ['summary_status'],
   },
   insufficient_funds: {
     status: 403,
-    meaning:
-      'the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much',
+    meaning: 'the profile has too little of the asset available. `meta.available` and `meta.needed` are the amounts',
     meta: ['available', 'needed'],
   },
   receivable: {
     status: 403,
-    meaning: 'the profile owes money since a deposit was reversed; nothing leaves it until that is repaid',
+    meaning: 'the profile owes money since a deposit was reversed. Nothing leaves it until that is repaid',
   },
-  paused: { status: 403, meaning: 'the operator has paused the asset, the network or the pair; try again later' },
+  paused: { status: 403, meaning: 'the operator has paused the asset, the network or the pair. Try again later' },
   not_found: {
     status: 404,
     meaning: 'there is nothing at this path, or with this id',
     meta: ['recorded_before', 'recorded_after'],
   },
-  method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
+  method_not_allowed: { status: 405, meaning: 'the resource has other methods. `Allow` names them' },
   request_timeout: { status: 408, meaning: 'the request came too slowly' },
-  already_exists: { status: 409, meaning: 'the name is taken; `meta.existing` holds that record', meta: ['existing'] },
+  already_exists: {
+    status: 409,
+    meaning: 'the name is taken. `meta.existing` contains its record',
+    meta: ['existing'],
+  },
   invalid_state: {
     status: 409,
-    meaning: 'the record is in a state that does not allow this',
+    meaning: 'the record’s state does not allow this',
     meta: ['current', 'attempt', 'profile_id', 'secrets', 'available', 'needed'],
   },
   earlier_attempt_unknown: {
     status: 409,
     meaning:
-      'an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`',
+      'one of the delivery’s attempts may have been paid. `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`',
     meta: ['attempts'],
   },
   record_changed: {
     status: 409,
-    meaning: 'the record has another version than the one that the call names: read it again',
+    meaning: 'the record’s version differs from the call’s: read it again',
   },
   deposit_conflict: {
     status: 409,
     meaning:
-      'the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit',
+      'the payment is known with other terms, and nothing was credited. `meta.fields` names the differences, `meta.deposit_id` the deposit',
     meta: ['fields', 'deposit_id'],
   },
   ambiguous_payment: {
@@ -124,38 +126,38 @@ export const PROBLEMS = {
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
   unsupported_media_type: {
     status: 415,
-    meaning: 'the body is of a type that the resource does not take, or has a `Content-Encoding`',
+    meaning: 'the resource does not accept the body’s type, or the body has a `Content-Encoding`',
   },
   misdirected_request: {
     status: 421,
-    meaning: '`Host` is no IP address and no name that the operator listener answers to (`operator.allowed_hosts`)',
+    meaning: '`Host` is neither an IP address nor one of the operator listener’s names (`operator.allowed_hosts`)',
   },
-  upgrade_required: { status: 426, meaning: 'the stream is a WebSocket of version 13' },
+  upgrade_required: { status: 426, meaning: 'the stream is a WebSocket, version 13' },
   too_many_connections: { status: 429, meaning: 'the client has as many connections as it may' },
   too_many_unread_answers: {
     status: 429,
-    meaning: 'the client has not read the answers it has; `Retry-After` says when to try again',
+    meaning: 'the client has too many unread answers. `Retry-After` gives the delay',
   },
-  rate_limited: { status: 429, meaning: 'too many requests; `Retry-After` says when the next one is answered' },
+  rate_limited: { status: 429, meaning: 'too many requests. `Retry-After` gives the delay' },
   daily_quota_exceeded: {
     status: 429,
     meaning:
-      'the customer has created as many records as it may in one UTC day; `Retry-After` says when the day ends, `meta.limit` and `meta.used` how many',
+      'the customer has reached its creation limit for this UTC day. `Retry-After` gives the time until its end, `meta.limit` and `meta.used` the counts',
     meta: ['limit', 'used'],
   },
-  headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
-  internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },
+  headers_too_large: { status: 431, meaning: 'the request head is over its limit' },
+  internal: { status: 500, meaning: 'an error on our side. Quote `request_id`' },
   unavailable: {
     status: 503,
     meaning: 'the store is unavailable or did not answer in time, or the node is starting, full or shutting down',
   },
   role_missing: {
     status: 503,
-    meaning: 'this process has no role that serves the request; `meta.roles` names those that do',
+    meaning: 'none of this process’s roles serves the request. `meta.roles` names the roles that do',
     meta: ['roles'],
   },
   address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
-  pool_empty: { status: 503, meaning: 'every imported address of this network is in use' },
+  pool_empty: { status: 503, meaning: 'every imported address on this network is in use' },
   pool_reserved: {
     status: 503,
     meaning: 'the few imported addresses left on this network are kept for customers that have received fewer',

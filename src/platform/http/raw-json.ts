@@ -89,7 +89,7 @@ function writeParts(value: unknown): readonly string[] {
   }
   if (values.length === 0) return [written]
   const pieces = written.split(PLACEHOLDER_TEXT)
-  assert(pieces.length === values.length + 1, 'the placeholder of a raw value occurs nowhere else')
+  assert(pieces.length === values.length + 1, 'a raw value’s placeholder occurs nowhere else')
   const parts = [pieces[0] as string]
   for (const [index, raw] of values.entries()) parts.push(...raw.parts, pieces[index + 1] as string)
   return parts

@@ -15,7 +15,7 @@ export const HEAD_FIELDS_MAX = 200
 export function refuseHead(request: IncomingMessage): Problem | undefined {
   const { rawHeaders, httpVersion } = request
   if (rawHeaders.length / 2 > HEAD_FIELDS_MAX) {
-    return new Problem('headers_too_large', `the head of the request has more than ${HEAD_FIELDS_MAX} fields`)
+    return new Problem('headers_too_large', `the request head has more than ${HEAD_FIELDS_MAX} fields`)
   }
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
   // RFC 9112 section 3.2: in HTTP/1.1 both no host and more than one are errors. An invalid host is an error in either

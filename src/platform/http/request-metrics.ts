@@ -51,7 +51,7 @@ export function requestMetrics(metrics: MetricsRegistry): RequestMetrics {
 function observeConnections(metrics: MetricsRegistry, listeners: ReadonlyMap<string, Connections>): void {
   new Gauge({
     name: 'tidegate_http_connections',
-    help: 'Connections that are not streams, by listener',
+    help: 'Connections other than streams, by listener',
     labelNames: ['listener'],
     registers: [metrics],
     collect() {

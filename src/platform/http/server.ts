@@ -281,7 +281,7 @@ function answerErrors(
       const { method, id } = request
       log.error({ listener, method, route: request.routeOptions.url, request_id: id, err: error }, 'request failed')
     }
-    sendProblem(request, reply, problem ?? new Problem('internal', 'an error on our side; quote request_id'))
+    sendProblem(request, reply, problem ?? new Problem('internal', 'an error on our side. Quote request_id'))
   })
   // Not in fastify's not-found handler, which runs after the body has been read and validated.
   app.addHook('preParsing', async (request) => {

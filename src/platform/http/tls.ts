@@ -56,7 +56,7 @@ export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdent
   const certificate = parse('certFile', certFile, 'is not a certificate in PEM', () => new X509Certificate(cert))
   const privateKey = parse('keyFile', keyFile, 'is not a private key in PEM without a passphrase', () => keyOf(key))
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new TlsFileError('keyFile', keyFile, `is not the key of the certificate in ${certFile}`)
+    throw new TlsFileError('keyFile', keyFile, `is not the key for the certificate in ${certFile}`)
   }
   const context = { cert, key, minVersion: 'TLSv1.2' } as const
   parse('certFile', certFile, 'is rejected by the TLS library', () => createSecureContext(context))

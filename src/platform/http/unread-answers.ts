@@ -120,12 +120,12 @@ export class UnreadAnswers {
     if (refusal === 'share' || (unread > 0 && unread + bytes > this.#options.limits.clientBytesMax)) {
       throw new Problem(
         'too_many_unread_answers',
-        `this client has ${unread} bytes of unread answers: read them, or request smaller pages`,
+        `this client has ${unread} unread answer bytes: read them, or request smaller pages`,
         RETRY_AFTER,
       )
     }
     if (refusal === 'pool') {
-      throw new Problem('unavailable', 'too many bytes of answers are unread by all clients', RETRY_AFTER)
+      throw new Problem('unavailable', 'all clients together have too many unread answer bytes', RETRY_AFTER)
     }
   }
 
@@ -246,7 +246,7 @@ function metricsOf(registry: MetricsRegistry): UnreadMetrics {
   const registers = [registry]
   new Gauge({
     name: 'tidegate_http_unread_bytes',
-    help: 'Bytes of answers that clients have not read yet',
+    help: 'Answer bytes not yet read by clients',
     labelNames: ['listener'],
     registers,
     collect() {
@@ -255,7 +255,7 @@ function metricsOf(registry: MetricsRegistry): UnreadMetrics {
   })
   const slow = new Counter({
     name: 'tidegate_http_slow_readers_total',
-    help: 'Connections that were closed because the peer read its answers too slowly',
+    help: 'Connections closed because the peer read its answers too slowly',
     labelNames: ['listener'],
     registers,
   })

@@ -71,7 +71,7 @@ function ruleOf(error: VerboseError): string {
     case 'required':
       return 'is required'
     case 'additionalProperties':
-      return `is not a known member; ${membersOf(error)}`
+      return `is not a known member: ${membersOf(error)}`
     case 'type':
       return `must be of type ${String(params.type)}`
     case 'minLength':

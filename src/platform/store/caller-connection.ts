@@ -88,7 +88,7 @@ export class CallerConnection implements StoreConnection {
     this.#inTransaction = false
     // PostgreSQL reports success when a failed transaction commits, with the command tag ROLLBACK.
     if (command === 'ROLLBACK') {
-      throw new StatementFailed('a statement of the transaction failed; nothing was stored', '25P02')
+      throw new StatementFailed('a statement in the transaction failed. Nothing was stored', '25P02')
     }
   }
 

@@ -139,7 +139,7 @@ export function writeParameter(value: unknown): string | Uint8Array | null {
       return value
     case 'number':
       if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-        throw new TypeError('a number that is not exact cannot be stored')
+        throw new TypeError('an inexact number cannot be stored')
       }
       return String(value)
     case 'bigint':

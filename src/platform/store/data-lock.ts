@@ -120,7 +120,7 @@ export async function dataFolderHolder(folder: string): Promise<FolderHolder | u
 /** `process 12 on host a, since 2026-01-01T00:00:00Z`, followed by the remedy. */
 function holderText({ pid, host, started, isElsewhere }: FolderHolder): string {
   const since = started === '' ? '' : `, since ${started}`
-  const remedy = 'stop it, or give this process a folder of its own with --data_dir'
+  const remedy = 'stop it, or give this process its own folder with --data_dir'
   if (!isElsewhere) return `process ${pid}${host === '' ? '' : ` on host ${host}`}${since}: ${remedy}`
   return (
     `process ${pid} on another host, ${host || 'without a name'}${since}, and no process answers there: ` +

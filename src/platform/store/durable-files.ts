@@ -207,5 +207,5 @@ export async function requireDurability(opened: PGlite, files: DurableFiles): Pr
   }
   const before = files.logSyncs
   await opened.exec(FLUSH_TEXT)
-  if (files.logSyncs === before) throw new Error('a flush of the log of the embedded store does not reach the disk')
+  if (files.logSyncs === before) throw new Error('a flush of the embedded store’s log does not reach the disk')
 }

@@ -326,7 +326,7 @@ function isOutOfResources(sqlState: string): boolean {
 async function requireFreeSpace(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize < FREE_BYTES_MIN) {
-    throw new StoreUnavailable(`the disk of the store has ${bavail * bsize} bytes left, fewer than ${FREE_BYTES_MIN}`)
+    throw new StoreUnavailable(`the store’s disk has ${bavail * bsize} bytes left, fewer than ${FREE_BYTES_MIN}`)
   }
   // Disk quotas and descriptor limits are detected only by writing.
   const probe = `${folder}.probe`

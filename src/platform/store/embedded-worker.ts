@@ -49,7 +49,7 @@ const ROWS_AS_TEXT = { rowMode: 'array' } as const
 const BROKEN_EXIT_CODE = 70
 
 const port = parentPort
-assert(port !== null, 'the store runs in a thread of its own')
+assert(port !== null, 'the store runs in its own thread')
 const { folder, channels } = workerData as WorkerStart
 /** The last PANIC or FATAL line in PostgreSQL's log. */
 let panic = ''

@@ -37,9 +37,9 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
     await listen(server, reach.path)
     // Connecting to a UNIX socket requires write permission.
     await chmod(path, 0o600)
-    if (!(await lstat(path)).isSocket()) throw new Error(`${path} is not the socket that was created`)
+    if (!(await lstat(path)).isSocket()) throw new Error(`${path} is not the created socket`)
     // Without free descriptors it cannot accept, but the kernel still completes connections.
-    server.on('error', (error) => log.warn({ folder, err: error }, 'the lock of the data folder cannot accept'))
+    server.on('error', (error) => log.warn({ folder, err: error }, 'the data folder’s lock cannot accept connections'))
   } catch (error) {
     await close(server)
     reach.close()
@@ -47,8 +47,8 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
     if (!UNSUPPORTED.includes(code)) throw new Error(`the lock of ${folder} cannot be created`, { cause: error })
     log.warn(
       { folder, code },
-      'the file system of the data folder has no UNIX sockets: a second start in another container is not noticed; ' +
-        'put data_dir on a local volume',
+      'the data folder’s file system has no UNIX sockets: a second start in another container is not noticed. ' +
+        'Put data_dir on a local volume',
     )
     return undefined
   }

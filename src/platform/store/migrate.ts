@@ -123,10 +123,10 @@ async function findMissing(
   for (const { name, checksum } of rows) {
     const known = ordered.find((migration) => migration.name === name)
     if (known === undefined) {
-      throw new SchemaProblem(`the store has migration ${name} that this version does not know: use a newer version`)
+      throw new SchemaProblem(`the store has migration ${name}, which this version does not know: use a newer version`)
     }
     if (checksumOf(known) !== checksum) {
-      throw new SchemaProblem(`the applied migration ${name} differs from that of this version (checksum)`)
+      throw new SchemaProblem(`the applied migration ${name} differs from this version’s (checksum)`)
     }
   }
   const present = new Set(rows.map(({ name }) => name))

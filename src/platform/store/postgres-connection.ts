@@ -189,7 +189,7 @@ export class PostgresConnection {
       const prefix =
         this.#state === 'opening'
           ? 'the store cannot be reached'
-          : 'connection lost; the statement may or may not have been executed'
+          : 'connection lost. The statement may or may not have been executed'
       const Kind = this.#wasSilent ? StoreTooSlow : StoreUnavailable
       return new Kind(`${prefix}: ${reason}`, { cause: error })
     }

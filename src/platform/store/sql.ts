@@ -97,7 +97,7 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
       const context = contexts.getStore()
       assert(
         context?.stage !== 'working',
-        'a query outside the open transaction: use the transaction that was passed to the work',
+        'a query outside the open transaction: use the transaction passed to the work',
       )
       return new BuilderConnection(await acquire(context?.stage === 'starting' ? context.options : {}))
     },
@@ -175,6 +175,6 @@ class BuilderConnection implements DatabaseConnection {
 }
 
 function connectionOf(connection: DatabaseConnection): StoreConnection {
-  assert(connection instanceof BuilderConnection, 'a connection of another engine')
+  assert(connection instanceof BuilderConnection, 'another engine’s connection')
   return connection.connection
 }

@@ -66,7 +66,7 @@ export class StoreClockWatch {
       this.#difference = await readClockDifference(db, clock)
       this.#report(this.#difference)
     } catch (error) {
-      log.debug({ err: error }, 'the clock of the store was not read; the next attempt is in a minute')
+      log.debug({ err: error }, 'the store’s clock was not read. The next attempt is in a minute')
     }
     if (this.#stopped) return
     this.#timer = clock.schedule(INTERVAL_MILLISECONDS, () => {
@@ -82,7 +82,7 @@ export class StoreClockWatch {
     this.#warnedMilliseconds = now
     log.warn(
       { difference_seconds: difference / 1000 },
-      'the clock of this node differs from the clock of the store (positive: this node is ahead): synchronise both with NTP',
+      'this node’s clock differs from the store’s clock (positive: this node is ahead): synchronise both with NTP',
     )
   }
 }

@@ -23,5 +23,5 @@ export function transportProblem(url: string): string | undefined {
     return undefined
   }
   const state = mode === null ? 'sets no sslmode' : `has sslmode=${mode}`
-  return `store.url ${state}: others can read and change what is sent to ${host} and back; use sslmode=verify-full`
+  return `store.url ${state}: others can read and change what is sent to ${host} and back. Use sslmode=verify-full`
 }

@@ -215,7 +215,7 @@ describe('the query of a list', () => {
     expect(properties.ids).toMatchObject({ type: 'array', maxItems: 100, items: { format: 'uuid' } })
     expect(properties['created_at.lt']).toMatchObject({
       format: 'date-time',
-      description: 'created strictly before; at most 9 fraction digits',
+      description: 'created strictly before, at most 9 fraction digits',
     })
   })
 })

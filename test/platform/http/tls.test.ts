@@ -32,7 +32,7 @@ describe('a certificate and its key', () => {
     ['the key in the place of the certificate', { cert: good.key }, 'certFile', 'is not a certificate in PEM'],
     ['no key', { key: 'hello' }, 'keyFile', 'is not a private key in PEM without a passphrase'],
     ['the certificate in the place of the key', { key: good.cert }, 'keyFile', 'is not a private key in PEM'],
-    ['the key of another certificate', { key: other.key }, 'keyFile', 'is not the key of the certificate in'],
+    ['the key of another certificate', { key: other.key }, 'keyFile', 'is not the key for the certificate in'],
     [
       'a key with a passphrase',
       {

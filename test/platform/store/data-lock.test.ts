@@ -151,7 +151,7 @@ describe('the lock of a data folder', () => {
     const error = await acquire().catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(DataFolderHeld)
     expect((error as Error).message).toBe(
-      `the data folder ${folder} is in use by process ${process.pid} on host ${hostname()}, since ${(await holder()).started}: stop it, or give this process a folder of its own with --data_dir`,
+      `the data folder ${folder} is in use by process ${process.pid} on host ${hostname()}, since ${(await holder()).started}: stop it, or give this process its own folder with --data_dir`,
     )
     expect(await tries(await contender())).toBe(`refused by ${process.pid}`)
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
@@ -257,7 +257,7 @@ describe('the socket of the lock', () => {
       const held = await acquireDataLock(folder, { log })
       vi.restoreAllMocks()
       expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-        { folder, code, msg: expect.stringContaining('put data_dir on a local volume') },
+        { folder, code, msg: expect.stringContaining('Put data_dir on a local volume') },
       ])
       expect(await readdir(folder)).toEqual(['lock'])
       expect(await tries(await contender())).toBe(`refused by ${process.pid}`)

@@ -46,7 +46,7 @@ async function nextMinute(): Promise<void> {
   await expect.poll(() => reads).toBe(before + 1)
 }
 
-const warnings = () => lines.filter((line) => line.includes('differs from the clock of the store'))
+const warnings = () => lines.filter((line) => line.includes('differs from the store’s clock'))
 
 it.each([3 * HOUR, -3 * HOUR, 1_001])('a difference of %d ms is known, and logged once an hour', async (difference) => {
   await start(difference)
