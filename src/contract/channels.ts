@@ -63,11 +63,11 @@ export const CHANNELS = {
     extendedParams: ['depth', 'interval_ms', 'attribution', 'resume'],
     acknowledgesResume: false,
     schemaName: 'MarketData',
-    summary: 'The order book: first a SNAPSHOT, then an UPDATE for every change of the published depth',
+    summary: 'The order book: first a SNAPSHOT, then an UPDATE for every change in the published depth',
     payload: {
       market: MARKET,
       type: { title: 'BookMessageType', type: 'string', enum: [PAYLOAD_TYPES.snapshot, PAYLOAD_TYPES.update] },
-      time: { ...MILLISECONDS, description: 'Strictly later than that of the previous message' },
+      time: { ...MILLISECONDS, description: 'Strictly later than in the previous message' },
       ...BOOK_LEVELS,
     },
     example: {
@@ -83,7 +83,7 @@ export const CHANNELS = {
     extendedParams: ['interval_ms', 'resume'],
     acknowledgesResume: false,
     schemaName: 'TopOfBook',
-    summary: 'The best price of each side, after the subscription and whenever it or its amount changes',
+    summary: 'The best price per side, after the subscription and whenever it or its amount changes',
     payload: { market: MARKET, type: word(PAYLOAD_TYPES.topOfBook), timestamp: NANOSECONDS, ...BEST_LEVELS },
     example: {
       market: 'BTCUSD',
@@ -110,8 +110,7 @@ export const CHANNELS = {
     extendedParams: ['resume'],
     acknowledgesResume: true,
     schemaName: 'Publication',
-    summary:
-      'For relays: the book, its changes with the executions that caused them, and the state of the instrument in one sequence',
+    summary: 'For relays: the book, its changes with their executions, and the instrument state in one sequence',
     payload: {
       market: MARKET,
       type: { title: 'PublicationType', type: 'string', enum: ['SNAPSHOT', 'UPDATE', 'LOST'] },
@@ -146,7 +145,7 @@ export const CHANNELS = {
     extendedPayload: {
       books: {
         type: 'array',
-        description: extendedOnly('The market_data subscriptions that are up to date'),
+        description: extendedOnly('The up-to-date market_data subscriptions'),
         items: BOOK_STATUS,
       },
     },

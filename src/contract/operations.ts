@@ -66,7 +66,7 @@ export const OPERATIONS = {
     method: 'GET',
     path: '/v2/profiles/{id}/balances',
     scope: 'funding:read_profile',
-    summary: 'List the balances of a profile',
+    summary: 'List a profile’s balances',
   },
   listTransfers: {
     method: 'GET',
@@ -144,7 +144,7 @@ export const OPERATIONS = {
     method: 'GET',
     path: '/v2/orchestration/orchestrations/{id}/price',
     scope: 'orchestration:read_orchestration',
-    summary: 'Get the evidence of a price',
+    summary: 'Get a price’s evidence',
   },
   getOrchestration: {
     method: 'GET',

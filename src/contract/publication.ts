@@ -149,7 +149,7 @@ export const PUBLICATION_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Messages between a publisher and Tidegate',
   description:
-    'Not expressed: prev is below seq; bids and asks together have at most 250,000 levels; no price, order or execution occurs twice; days that a month does not have; lengths count UTF-16 code units; everything that depends on earlier messages.',
+    'Not expressed: prev is below seq, bids and asks together have at most 250,000 levels, no price, order or execution occurs twice, a day exists in its month, lengths count UTF-16 code units, and every rule about earlier messages.',
   $ref: '#/$defs/PublisherMessage',
   $defs: DEFINITIONS,
 } as const

@@ -7,11 +7,11 @@ export const PUBLISH_CLOSE_CODES = {
   binary: { code: 1003, reason: 'a message must be a text frame', reconnect: 'after the publisher was corrected' },
   broken: {
     code: 1008,
-    reason: 'a message is not JSON of a known form, or names no market',
+    reason: 'a message is not JSON in a known form, or names no market',
     reconnect: 'after the publisher was corrected',
   },
   silent: { code: 1008, reason: 'nothing received for 15 seconds', reconnect: 'yes' },
-  unread: { code: 1008, reason: 'the messages of the server are not read', reconnect: 'yes' },
+  unread: { code: 1008, reason: 'the server’s messages are not read', reconnect: 'yes' },
   flood: { code: 1008, reason: 'too many control frames', reconnect: 'after backing off' },
   internal: { code: 1011, reason: 'internal error', reconnect: 'yes, with backoff' },
   restarting: { code: 1012, reason: 'restarting', reconnect: 'yes, with jitter' },

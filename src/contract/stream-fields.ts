@@ -5,25 +5,25 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 const DECIMAL = '^(0|[1-9][0-9]*)([.][0-9]+)?$'
 
 export const MARKET = text('Symbol of the market')
-export const PRICE = { ...text('Always with the decimals of the market'), pattern: DECIMAL }
+export const PRICE = { ...text('Always with the market’s decimals'), pattern: DECIMAL }
 export const MILLISECONDS = { ...text('RFC 3339, UTC, 3 fraction digits'), format: 'date-time' }
 export const NANOSECONDS = { ...text('RFC 3339, UTC, 9 fraction digits'), format: 'date-time' }
 
-const PUBLISHED_LEVEL = level('PublishedLevel', 'Total amount of the level; 0 removes it')
-const BEST_LEVEL = level('BestLevel', 'Total amount of the level')
+const PUBLISHED_LEVEL = level('PublishedLevel', 'The level’s total amount (0 removes it)')
+const BEST_LEVEL = level('BestLevel', 'The level’s total amount')
 
 /** A published book's sides. */
 const LEVELS = { bids: side('descending', PUBLISHED_LEVEL), asks: side('ascending', PUBLISHED_LEVEL) }
 
-const LEVEL = withOptional(level('Level', 'Total amount of the level; 0 removes it'), {
+const LEVEL = withOptional(level('Level', 'The level’s total amount (0 removes it)'), {
   venues: {
     type: 'array',
     description:
-      'Extended protocol, with the param `attribution`: what each venue has of the amount, in the order of the configuration; absent where the level is removed',
+      'Extended protocol, with the param `attribution`: each venue’s share in the amount, in the configuration’s order. Absent where the level is removed',
     items: {
       title: 'VenueShare',
       type: 'array',
-      items: text('First the name of the venue, as in executions, then its amount, with the decimals of the market'),
+      items: text('First the venue’s name, as in executions, then its amount, with the market’s decimals'),
       minItems: 2,
       maxItems: 2,
     },
@@ -43,17 +43,17 @@ const INSTRUMENT_STATE = {
   title: 'InstrumentState',
   type: 'string',
   enum: ['OPEN', 'HALTED', 'AUCTION', 'CLOSED'],
-  description: 'Whether it trades at the venue; the book is trusted in each of these states. Absent while not known',
+  description: 'Whether it trades at the venue. The book is trusted in each of these states. Absent while not known',
 }
 
 /** Execution members in the extended protocol. */
 export const IDENTITY = {
-  id: text('The identifier of the source, or one of this service where the source has none; unique within the market'),
+  id: text('The source’s identifier, or the service’s own where the source has none. Unique within the market'),
   side: {
     title: 'TakerSide',
     type: 'string',
     enum: ['buy', 'sell'],
-    description: 'Side of the taker; absent where the source does not report it',
+    description: 'The taker’s side. Absent where the source does not report it',
   },
   venue: text('Where it was traded: as the source names it, or the name of its feed where the source names none'),
 }
@@ -73,12 +73,12 @@ export const PUBLICATION = {
     object('PublishedInstrument', {
       price_decimals: { type: 'integer', minimum: 0 },
       amount_decimals: { type: 'integer', minimum: 0 },
-      reason: text('The source, and its own word for the state, when it does not trade as usual; otherwise empty'),
+      reason: text('The source, and its own word for the state, when it does not trade as usual. Otherwise empty'),
       simulated: { type: 'boolean', description: 'Whether its prices are invented by a simulator' },
     }),
     { state: INSTRUMENT_STATE },
   ),
-  missed: text('UPDATE: why executions before those of this message were missed'),
+  missed: text('UPDATE: why executions before this message’s were missed'),
   reason: text('LOST: why the book is not trusted any more'),
 }
 
@@ -87,11 +87,11 @@ export const PUBLICATION_POSITION = {
   schema: withOptional(
     object('PublicationPosition', {
       epoch: text('One run of the market'),
-      seq: { type: 'integer', minimum: 0, description: 'Number of the message; LOST and SNAPSHOT repeat the last one' },
+      seq: { type: 'integer', minimum: 0, description: 'The message’s number. LOST and SNAPSHOT repeat the last one' },
     }),
     {
-      prev: { type: 'integer', minimum: 0, description: 'Number of the previous message of this subscription' },
-      origin: text('`EPOCH.SEQ` of the first publication of a chain of relays; absent where this is the first'),
+      prev: { type: 'integer', minimum: 0, description: 'The number of this subscription’s previous message' },
+      origin: text('`EPOCH.SEQ` of the first publication in a relay chain. Absent where this is the first'),
     },
   ),
   example: { epoch: 'mG3rT0aZ', seq: 16, prev: 12 },
@@ -101,21 +101,21 @@ export const PUBLICATION_POSITION = {
 export const BOOK_STATUS = withOptional(
   object('BookStatus', {
     market: MARKET,
-    cursor: text('The cursor of the last message of the subscription'),
-    live: { type: 'boolean', description: 'Whether a source of the market is trusted now' },
-    since: { ...MILLISECONDS, description: 'Time of the last change of live: RFC 3339, UTC, 3 fraction digits' },
+    cursor: text('The cursor of the subscription’s last message'),
+    live: { type: 'boolean', description: 'Whether one of the market’s sources is trusted now' },
+    since: { ...MILLISECONDS, description: 'Time of the last change to `live`: RFC 3339, UTC, 3 fraction digits' },
   }),
   {
     digest: {
-      ...text('Digest of the book that the client must have; absent unless live'),
+      ...text('Digest of the book the client must have. Absent unless live'),
       pattern: '^[0-9a-f]{16}$',
     },
     origin: text(
-      'What the book contains of the first publication in a chain of relays; equal on all nodes that hold the same book',
+      'The book’s position in the first publication of a relay chain, equal on all nodes with the same book',
     ),
     instrument_state: INSTRUMENT_STATE,
     receipt: text(
-      'A signed statement of the service about this book, or an earlier one of the same depth: a compact JWS whose payload names its own cursor',
+      'The service’s signed statement about this book, or an earlier one with the same depth: a compact JWS whose payload names its own cursor',
     ),
   },
 )
