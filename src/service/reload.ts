@@ -32,7 +32,7 @@ export type ReloadOutcome = 'applied' | 'refused'
 export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome'> {
   const counter = new Counter({
     name: 'tidegate_config_reloads_total',
-    help: 'Reloads of the configuration (SIGHUP) by outcome: applied, or refused because of a problem',
+    help: 'Configuration reloads (SIGHUP) by outcome: applied, or refused because of a problem',
     labelNames: ['outcome'],
     registers: [registry],
   })
@@ -79,7 +79,7 @@ function refusalOf(
   const unknown = unknownFeedOf(running, read.config)
   if (unknown !== undefined) return unknown
   if (running.markets.length === 0 || read.config.markets.length > 0) return undefined
-  return 'markets would be empty: a reload never removes every market; to serve none, restart'
+  return 'markets would be empty: a reload never removes every market. To serve none, restart'
 }
 
 /** Why an asset's decimals cannot change: the ledger's amounts would be read in another unit. */
@@ -93,11 +93,11 @@ function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): 
 /** Markets are live, but feeds and the ingest listener need a restart, so a reloaded market cannot use a new one. */
 function unknownFeedOf({ feeds, ...running }: Config, { markets }: Config): string | undefined {
   const [missing] = ingestProblems(markets, running)
-  if (missing !== undefined) return `markets${missing.path} is ingest; ingest.port needs a restart`
+  if (missing !== undefined) return `markets${missing.path} is ingest: ingest.port needs a restart`
   for (const { definition, sources } of markets) {
     for (const source of sources) {
       const problem = feedProblem(source, feeds)
-      if (problem !== undefined) return `a source of ${definition.symbol} ${problem}; new feeds need a restart`
+      if (problem !== undefined) return `a source of ${definition.symbol} ${problem}: new feeds need a restart`
     }
   }
   return undefined

@@ -75,7 +75,7 @@ it('an encrypted service starts only with its key, and continues with new signin
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
   const { code, stdout, stderr } = await runCommand(['migrate', '--replace-keys', ...words])
   expect(code, stderr).toBe(0)
-  expect(stdout).toMatch(/1 signing keys ended and 1 client secrets deleted; the new keys are encrypted with the key /)
+  expect(stdout).toMatch(/1 signing keys ended and 1 client secrets deleted. The new keys are encrypted with the key /)
   const third = await start(next)
   await expect(tokenOf(third, client)).rejects.toThrow('401')
   const { client_secret: clientSecret } = await third.operator.call<{ client_secret: string }>(

@@ -275,7 +275,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       await feed.command.result
       await expect.poll(() => failing(gateway)).toEqual(MARKETS.map((symbol) => `market ${symbol}`))
       const late = (await checks(gateway)).find(({ name }) => name === 'market BTCUSD')
-      expect(late?.detail).toBe('no contact with the feed of the market')
+      expect(late?.detail).toBe('no contact with the market’s feed')
       feed = await startFeed()
       await Promise.all([reader, third].map((each) => moreUpdates(each)))
       await expect.poll(() => failing(gateway)).toEqual([])

@@ -407,8 +407,7 @@ it.runIf(inject('engine') === 'embedded')(
       assets: '[{symbol: USDC, decimals: 2, networks: [ETHEREUM]}]',
       'conversion.par_assets': '[USDC]',
     }
-    const fault =
-      'assets: USDC has 2 decimals, but its amounts in the ledger have 6; the decimals of amounts cannot change'
+    const fault = 'assets: USDC has 2 decimals, but its amounts in the ledger have 6. Decimals cannot change'
     await expect(startServiceInside(folder.path, [], { ...ALL_KEYS, ...changed })).rejects.toThrow(fault)
   },
 )

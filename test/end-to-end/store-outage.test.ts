@@ -339,7 +339,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     processes.push(command)
     const { code, stdout, stderr } = await command.result
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('299901010000-future that this version does not know')
+    expect(stderr).toContain('299901010000-future, which this version does not know')
   })
 })
 

@@ -157,7 +157,7 @@ it('a reload refuses markets that need a feed which only a restart can add', () 
       'the configuration was not reloaded: it stays as it was',
       {
         reason:
-          'a source of BTCUSD names the feed kraken-2, which is not configured (did you mean kraken?); new feeds need a restart',
+          'a source of BTCUSD names the feed kraken-2, which is not configured (did you mean kraken?): new feeds need a restart',
       },
     ],
   ])

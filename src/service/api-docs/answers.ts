@@ -9,18 +9,18 @@ export type Json = { readonly [name: string]: unknown }
 
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Id of the request, also in the service log: quote it in support requests',
+    description: 'The request’s id, also in the service log: quote it in support requests',
     required: true,
     schema: { type: 'string', format: 'uuid' },
   },
   'RateLimit-Policy': {
     description:
-      'Quota of the client for this operation (draft-ietf-httpapi-ratelimit-headers): q requests in w seconds',
+      'The client’s quota for this operation (draft-ietf-httpapi-ratelimit-headers): q requests in w seconds',
     required: true,
     schema: { type: 'string', examples: ['"list-accounts";q=100;w=2'] },
   },
   RateLimit: {
-    description: 'The rest of the quota: r requests now, the full quota in t seconds',
+    description: 'The remaining quota: r requests now, the full quota in t seconds',
     required: true,
     schema: { type: 'string', examples: ['"list-accounts";r=99;t=1'] },
   },
@@ -33,7 +33,7 @@ export const HEADERS = {
     schema: { type: 'string', examples: ['Bearer error="invalid_token"'] },
   },
   'Tidegate-Ignored-Parameters': {
-    description: 'Names of unknown query parameters; absent when there are none',
+    description: 'Names of unknown query parameters. Absent when there are none',
     schema: { type: 'string' },
   },
 } as const
@@ -44,8 +44,8 @@ export type HeaderName = keyof typeof HEADERS
 const META_MEMBERS = {
   existing: { type: 'object', description: 'The existing record', additionalProperties: true },
   current: { type: 'string', description: 'The current state' },
-  attempt: { type: 'integer', description: 'The current attempt of a delivery' },
-  profile_id: { type: 'string', description: 'The profile that the record belongs to' },
+  attempt: { type: 'integer', description: 'A delivery’s current attempt' },
+  profile_id: { type: 'string', description: 'The record’s profile' },
   secrets: {
     type: 'array',
     description: 'The valid secrets of a client that may have no further one',
@@ -62,13 +62,13 @@ const META_MEMBERS = {
   summary_status: {
     type: 'string',
     enum: ['DISABLED', 'DENIED', 'ERROR'],
-    description: 'The status of the account',
+    description: 'The account’s status',
   },
   limit: { type: 'integer', description: 'How many the customer may have or create' },
   used: { type: 'integer', description: 'How many it has or has created' },
-  available: { type: 'string', description: 'The amount that the profile has available' },
-  needed: { type: 'string', description: 'The amount that is needed, or the lowest role that may make the call' },
-  role: { type: 'string', description: 'The role of the operator' },
+  available: { type: 'string', description: 'The profile’s available amount' },
+  needed: { type: 'string', description: 'The needed amount, or the lowest role that may make the call' },
+  role: { type: 'string', description: 'The operator’s role' },
   attempts: {
     type: 'array',
     items: {
@@ -76,15 +76,15 @@ const META_MEMBERS = {
       required: ['attempt', 'executor'],
       properties: { attempt: { type: 'integer' }, executor: { type: 'string' } },
     },
-    description: 'Attempts of the delivery that may have been paid, up to 20',
+    description: 'The delivery’s attempts that may have been paid, up to 20',
   },
   fields: { type: 'array', items: { type: 'string' }, description: 'The members that differ' },
-  deposit_id: { type: 'string', description: 'The deposit that is known' },
+  deposit_id: { type: 'string', description: 'The known deposit' },
   roles: { type: 'array', items: { type: 'string' }, description: 'The roles whose processes serve the request' },
   recorded_before: {
     type: 'string',
     format: 'date-time',
-    description: 'The last recorded time before the one that was asked for',
+    description: 'The last recorded time before the requested one',
   },
   recorded_after: { type: 'string', format: 'date-time', description: 'The first recorded time after it' },
 } as const satisfies Record<MetaMember, Json>
@@ -95,9 +95,9 @@ export const PROBLEM_SCHEMA = {
   required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
   properties: {
     type: { type: 'string', const: 'about:blank' },
-    title: { type: 'string', description: 'The standard phrase of the status' },
+    title: { type: 'string', description: 'The status’s standard phrase' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { type: 'string', description: 'The field and the rule that it violates, for people' },
+    detail: { type: 'string', description: 'The field and the violated rule, for people' },
     code: { type: 'string', enum: Object.keys(PROBLEMS) },
     request_id: { type: 'string', format: 'uuid' },
     errors: {
@@ -107,7 +107,7 @@ export const PROBLEM_SCHEMA = {
         type: 'object',
         required: ['detail'],
         properties: {
-          parameter: { type: 'string', description: 'Name of a parameter in the URL' },
+          parameter: { type: 'string', description: 'A URL parameter’s name' },
           pointer: { type: 'string', description: 'JSON pointer to a member of the body (RFC 6901)' },
           detail: { type: 'string' },
         },
@@ -162,7 +162,7 @@ export function problemAnswer(
 ): readonly [name: string, answer: Json] {
   const name = [status, ...codes].join('.')
   const answer = {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('; '),
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('. '),
     headers: headersOf(names),
     content: {
       'application/problem+json': {

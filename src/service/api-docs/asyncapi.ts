@@ -31,12 +31,12 @@ const DESCRIPTION = `Exact live order books, trades and a heartbeat over one Web
 The handshake carries an access token with the scope \`${STREAM_SCOPE}\` in \`Authorization: Bearer TOKEN\`. A browser,
 which cannot set headers, offers it as the subprotocol \`${BEARER_SUBPROTOCOL_PREFIX}TOKEN\` next to \`${SUBPROTOCOLS[0]}\`.
 
-Requests are answered in the order received, and their entries each independently. A lagging subscriber is not closed and
-gets no wrong book: it receives what it missed as one exact UPDATE, and every trade.
+Requests are answered in the order received, and their entries independently. A lagging subscriber stays connected with a
+correct book: it receives one exact UPDATE for all missed changes, and every trade.
 
-With the subprotocol \`${EXTENDED_SUBPROTOCOL}\`, the extended protocol, every data message carries its cursor and that of the message
-before it, params may carry a depth, an interval or a cursor to resume from, and heartbeats carry digests of books. Members
-and params that are marked so exist only there: in the base protocol no such member is sent, and such a param is unknown.`
+With the subprotocol \`${EXTENDED_SUBPROTOCOL}\`, the extended protocol, every data message carries its cursor and its predecessor’s,
+params may contain a depth, an interval or a cursor to resume from, and heartbeats carry book digests. Members and params
+marked with it exist only there: the base protocol sends no such member and rejects such a param as unknown.`
 
 const CHANNEL = { $ref: '#/channels/stream' }
 

@@ -197,9 +197,9 @@ const PRICE = {
   explanation: {
     adds_up: true,
     steps: [
-      '1 level of the bids of BTCUSD: 0.5 BTC for 30000.05 USD',
-      'the price is 60000.1 USD for 1 BTC; the mid was 60000.500',
-      '30000.05 USD is paid as 30000.05; 0 stays with the desk',
+      '1 level from BTCUSD bids: 0.5 BTC for 30000.05 USD',
+      'the price is 60000.1 USD for 1 BTC, with the mid at 60000.500',
+      '30000.05 USD is paid as 30000.05, and 0 stays with the desk',
     ],
     differences: [],
   },
@@ -215,7 +215,7 @@ const CANCELLED_ORCHESTRATION = {
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
     description:
-      'Every market of this node, ordered by name, in one response: there are at most 2,000. Their data is ' +
+      'Every market on this node, ordered by name, in one response: there are at most 2,000. Their data is ' +
       'sent over the WebSocket.',
     answered: 'All markets',
     answer: {
@@ -237,8 +237,8 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   getClient: {
     description:
-      'Any valid token may ask. A use of a secret is shown up to a minute late: its times are stored once a minute.',
-    answered: 'The client of the token',
+      'Any valid token may ask. A secret’s use is shown up to a minute late: its times are stored once a minute.',
+    answered: 'The token’s client',
     answer: {
       client_id: '01932b50-2b3c-7d4e-9f50-6b7c8d9eaf06',
       customer_id: '01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05',
@@ -257,13 +257,13 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     },
   },
   listAccounts: {
-    description: 'Accounts of the customer, whichever of its clients created them.',
+    description: 'The customer’s accounts, whichever client created them.',
     answered: 'One page of accounts',
     answer: { items: [LISTED_ACCOUNT], next_page_cursor: CURSOR },
   },
   createAccount: {
     description:
-      'With `create_profile`, a profile of type NORMAL is created with the account; its id is `profile_id`. ' +
+      'With `create_profile`, a profile with the type NORMAL is created with the account. Its id is `profile_id`. ' +
       'A `ref_id` that was used before is 409, and nothing is created.',
     answered: 'The account',
     request: {
@@ -278,7 +278,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answer: ACCOUNT,
   },
   updateAccount: {
-    description: 'Absent members are not changed; `metadata` and `members` are replaced as a whole.',
+    description: 'Absent members are not changed. `metadata` and `members` are replaced as a whole.',
     answered: 'The changed account',
     request: { id: ACCOUNT_ID, description: 'Savings of 2026', set_user_disabled: false },
     answer: { ...ACCOUNT, description: 'Savings of 2026', updated_at: '2026-11-20T12:05:00.000Z' },
@@ -286,7 +286,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getAccount: { description: '', answered: 'The account', answer: ACCOUNT },
   listProfiles: {
     description:
-      'Profiles of the customer: those created with accounts, which show `account_id`, and those created by the operator, ' +
+      'The customer’s profiles: those created with accounts, which show `account_id`, and those created by the operator, ' +
       'which show their `nickname`.',
     answered: 'One page of profiles',
     answer: { items: [PROFILE] },
@@ -294,31 +294,31 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getProfile: { description: '', answered: 'The profile', answer: PROFILE },
   listBalances: {
     description:
-      'One item for each asset that the profile has ever had. `available` can be used now, `in_transit` is reserved by an ' +
+      'One item for each asset the profile has ever had. `available` can be used now, `in_transit` is reserved by an ' +
       'orchestration or a withdrawal, `held` is on hold. Amounts are decimal text without trailing zeros.',
-    answered: 'The balances of the profile, by asset',
+    answered: 'The profile’s balances, by asset',
     answer: { items: [{ asset: 'USDC', available: '250.5', in_transit: '0', held: '0' }] },
   },
   listTransfers: {
     description:
-      'All transfers that changed, or will change, the balances of the customer: deposits, withdrawals, conversions, and ' +
-      'transfers between profiles. A deposit is listed from PENDING on; its `id` stays the same. A REVERSED one is followed by a DEBIT in its group. `total` is the sum of ' +
+      'All transfers that changed, or will change, the customer’s balances: deposits, withdrawals, conversions, and ' +
+      'transfers between profiles. A deposit is listed from PENDING on. Its `id` stays the same. A REVERSED one is followed by a DEBIT in its group. `total` is the sum of ' +
       '`amount` and `fee`.',
     answered: 'One page of transfers',
     answer: { items: [TRANSFER] },
   },
   getTransfer: { description: '', answered: 'The transfer', answer: TRANSFER },
   listDepositAddresses: {
-    description: 'Deposit addresses of the customer, including those of its rules.',
+    description: 'The customer’s deposit addresses, including those for its rules.',
     answered: 'One page of deposit addresses',
     answer: { items: [DEPOSIT_ADDRESS] },
   },
   getDepositAddress: { description: '', answered: 'The deposit address', answer: DEPOSIT_ADDRESS },
   createDepositAddress: {
     description:
-      'Allocates a new address of the network, which is never reused. EVM networks share one address: ' +
+      'Allocates a new address on the network, which is never reused. EVM networks share one address: ' +
       '`compatible_crypto_networks` names all networks on which it is valid. A deposit without a matching rule is converted ' +
-      'into the `conversion_target_asset` of the address, unless that is NO_CONVERSION.',
+      'into the address’s `conversion_target_asset`, unless that is NO_CONVERSION.',
     answered: 'The deposit address',
     request: { profile_id: PROFILE_ID, crypto_network: 'BITCOIN', ref_id: 'address-1001' },
     answer: DEPOSIT_ADDRESS,
@@ -331,7 +331,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getRule: { description: 'In any status.', answered: 'The rule', answer: RULE },
   createRule: {
     description:
-      '`source` and `destination` have exactly one member each; the default destination is the profile of the rule. In the ' +
+      '`source` and `destination` have exactly one member each. The default destination is the rule’s profile. In the ' +
       'answer, the source contains its deposit instructions. A rule never changes: delete it and create another. ' +
       'While it is ACTIVE, every deposit that matches its source and source_asset is converted into destination_asset and ' +
       'delivered to the destination. After that, deposits are only credited.',
@@ -343,10 +343,10 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     description:
       'Only with the setting `rest.sandbox`. The deposit is handled like a real one: it is credited, and a matching rule ' +
       'converts and delivers it, without a real payment. Without `crypto_address` it is sent to the newest address of ' +
-      'the profile on the network; without `memo_id`, a fiat deposit is credited to the profile. Some ' +
-      'amounts force an outcome: 11.01 is held, 11.02 fails, 11.03 is below the minimum, and a delivery of 11.04 is ' +
-      'refused, one of 11.05 has an unknown outcome for some seconds and is then settled. Some destinations do too: ' +
-      '`0x000000000000000000000000000000000000dEaD` and the bank account `sandbox-refused` are refused; ' +
+      'the profile on the network. Without `memo_id`, a fiat deposit is credited to the profile. Some ' +
+      'amounts force an outcome: 11.01 is held, 11.02 fails, 11.03 is below the minimum, an 11.04 delivery is ' +
+      'refused, and an 11.05 delivery has an unknown outcome for some seconds and is then settled. Some destinations do too: ' +
+      '`0x000000000000000000000000000000000000dEaD` and the bank account `sandbox-refused` are refused, ' +
       '`0x00000000000000000000000000000000DeaDBeef` and `sandbox-unknown` have an unknown outcome first.',
     answered: 'The deposit as a transfer',
     request: { asset: 'USDC', amount: '100', crypto_network: 'ETHEREUM' },
@@ -359,7 +359,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   listOrchestrations: {
     description:
-      'The conversions and deliveries of deposits that matched a rule, and those that the customer requested. `waiting_for` ' +
+      'Conversions and deliveries for deposits that matched a rule, and those requested by the customer. `waiting_for` ' +
       'names why a PROCESSING one cannot proceed: PRICE, PEG, SLIPPAGE and DESK_LIMIT wait for the market, HOLD, PAUSED and ' +
       'OPERATOR for the operator.',
     answered: 'One page of orchestrations',
@@ -369,7 +369,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     description:
       'Takes `source_amount` from the available balance of the profile, converts it where the assets differ, and sends it ' +
       'to the destination, or keeps it in the profile if there is none. The amount is reserved at once. A `ref_id` that was ' +
-      'used before is 409 with that record in `meta.existing`, and nothing is moved, so a request can be repeated safely. ' +
+      'used before is 409 with its record in `meta.existing`, and nothing is moved, so a request can be repeated safely. ' +
       'A failed orchestration returns the amount.',
     answered: 'The orchestration, with status PROCESSING',
     request: NEW_ORCHESTRATION,
@@ -377,7 +377,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   cancelOrchestration: {
     description:
-      'It becomes FAILED with the code CANCELLED, and the money is available in the asset that it has by then. 409 when it is ' +
+      'It becomes FAILED with the code CANCELLED, and the money is available in its current asset. 409 when it is ' +
       'final, when its payment was handed out, and while the operator holds or pauses its money, whether or not ' +
       '`waiting_for` shows that. Cancelling it again is 200 and changes nothing.',
     answered: 'The orchestration, with status FAILED',
@@ -387,10 +387,10 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getOrchestration: { description: '', answered: 'The orchestration', answer: ORCHESTRATION },
   getOrchestrationPrice: {
     description:
-      'The book that set the price, named by `cursor` and `time` as the stream sent them to `tidegate.v1` at the depth of the ' +
+      'The pricing book, named by `cursor` and `time` as the stream sent them to `tidegate.v1` at the depth of the ' +
       'market, the levels taken from it, and each step of the computation. A conversion at par that needed no book has no ' +
-      '`pegs`. 404 for an orchestration without a conversion: not converted yet, or of one asset.',
-    answered: 'The evidence of the price',
+      '`pegs`. 404 for an orchestration without a conversion: not converted yet, or within one asset.',
+    answered: 'The price’s evidence',
     answer: PRICE,
   },
 }

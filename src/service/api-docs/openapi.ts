@@ -46,35 +46,35 @@ Live order books and trades are sent over a WebSocket at \`/\`: see [its request
 **Lists** are returned in pages, newest first. While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
 the same filters and order to get the next page. A page ends at \`limit\` items or at 2 MiB, whichever comes first. With
 several filters, or with \`updated_at\`, it also ends after 5,000 examined records, and may have no item: only the absence of
-\`next_page_cursor\` marks the end. Array parameters repeat their name (\`ids=A&ids=B\`); unknown parameters are ignored and named in \`Tidegate-Ignored-Parameters\`.
+\`next_page_cursor\` marks the end. Array parameters repeat their name (\`ids=A&ids=B\`). Unknown parameters are ignored and named in \`Tidegate-Ignored-Parameters\`.
 
-**Errors** are \`application/problem+json\`; those of the token endpoint are \`{error, error_description}\`. A create
+**Errors** are \`application/problem+json\`, at the token endpoint \`{error, error_description}\`. A create
 request with a \`ref_id\` can be repeated safely: 409 \`already_exists\` contains the existing record in \`meta.existing\`.
 
 Times are RFC 3339 in UTC with milliseconds. Fields without a value are omitted.
 
-**Limits** in addition to those of the schemas. A body has at most ${BODY_BYTES_MAX} bytes (413), ${BODY_ENTRIES_MAX} members and
+**Limits** in addition to the schemas’. A body has at most ${BODY_BYTES_MAX} bytes (413), ${BODY_ENTRIES_MAX} members and
 elements and ${BODY_LEVELS_MAX} levels (400), no \`Content-Encoding\` (415), no duplicate members, and no text with U+0000
-or a lone surrogate (400). The head of a request has at most ${HEAD_FIELDS_MAX} fields and, unless the operator has set another
-size, 524288 bytes (431); it must arrive within 10 s, the whole request within 30 s, and both at no less than 512
+or a lone surrogate (400). A request head has at most ${HEAD_FIELDS_MAX} fields and, unless the operator has set another
+size, 524288 bytes (431). It must arrive within 10 s, the whole request within 30 s, and both at no less than 512
 bytes per second (408). A query has at most ${QUERY_PAIRS_MAX} parameters (400). A page has at most ${PAGE_BYTES_MAX} bytes of items, or one item.
 Requests are limited per client and operation: \`RateLimit-Policy\` names the rate (429). Lengths count code points.`
 
 /** By a path's first two steps. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
-  '/v2/markets': { name: 'Markets', description: 'The markets of the stream' },
+  '/v2/markets': { name: 'Markets', description: 'The stream’s markets' },
   '/v2/client': { name: 'Client', description: 'The client that asks' },
   '/v2/identity': { name: 'Accounts', description: 'The owners of profiles and balances' },
   '/v2/profiles': { name: 'Profiles', description: 'The holders of balances, deposit addresses and rules' },
   '/v2/transfer': {
     name: 'Transfers',
-    description: 'Deposit addresses, each of one profile, and deposits, withdrawals and conversions',
+    description: 'Deposit addresses, each for one profile, and deposits, withdrawals and conversions',
   },
   '/v2/orchestration': {
     name: 'Orchestration',
-    description: 'Rules that convert and deliver deposits, and the orchestrations that they or the customer started',
+    description: 'Rules that convert and deliver deposits, and orchestrations started by them or the customer',
   },
-  '/v2/sandbox': { name: 'Sandbox', description: 'Deposits for testing; only with the setting `rest.sandbox`' },
+  '/v2/sandbox': { name: 'Sandbox', description: 'Test deposits, only with the setting `rest.sandbox`' },
 }
 const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2 access tokens' }
 
@@ -116,7 +116,7 @@ export function openApiDocument(options: OpenApiOptions): Json {
 
 function securitySchemes({ url, issuesTokens, scopes }: OpenApiOptions): Json {
   if (!issuesTokens) {
-    const description = 'An access token of the issuer that this service trusts'
+    const description = 'An access token from the trusted issuer'
     return { [TOKEN_SCHEME]: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description } }
   }
   const flow = {

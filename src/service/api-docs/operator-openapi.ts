@@ -55,14 +55,14 @@ the same filters and order to get the next page. \`limit\` is a whole number fro
 Errors are \`application/problem+json\`. A call may return other problems than those listed with it. Times are RFC 3339 in UTC
 with milliseconds. Fields without a value are omitted.
 
-The stream of live data is a WebSocket at \`${OPERATOR_PREFIX}/stream\`, with the extended protocol of the public listener.`
+The stream of live data is a WebSocket at \`${OPERATOR_PREFIX}/stream\`, with the public listener’s extended protocol.`
 
 const TAGS: readonly { readonly name: string; readonly description: string; readonly steps: readonly string[] }[] = [
   { name: 'Sign-in', description: 'Login, setup links and the own session', steps: ['login', 'session', 'setup'] },
   { name: 'Service', description: 'State and settings', steps: ['overview', 'settings', 'doctor', 'nodes'] },
   { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
   { name: 'Customers', description: 'Customers and their clients', steps: ['customers', 'clients'] },
-  { name: 'Review', description: 'Accounts and rules of all customers', steps: ['accounts', 'rules'] },
+  { name: 'Review', description: 'All customers’ accounts and rules', steps: ['accounts', 'rules'] },
   { name: 'Deposits', description: 'Payments to customers, and addresses', steps: ['deposits', 'deposit-addresses'] },
   {
     name: 'Orchestrations',
@@ -71,10 +71,10 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   },
   { name: 'Ledger', description: 'Balances and postings', steps: ['profiles', 'ledger'] },
   { name: 'Controls', description: 'What is paused', steps: ['controls'] },
-  { name: 'Change requests', description: 'Changes that a second operator confirms', steps: ['change-requests'] },
+  { name: 'Change requests', description: 'Changes confirmed by a second operator', steps: ['change-requests'] },
   {
     name: 'Keys',
-    description: 'Keys that sign, and addresses',
+    description: 'Signing keys, and addresses',
     steps: ['signing-keys', 'receipt-keys', 'address-pool'],
   },
   { name: 'Operators', description: 'People, tokens and the audit trail', steps: ['operators', 'audit'] },
@@ -122,14 +122,14 @@ function securitySchemes(url: string): Json {
     [SCHEMES.token]: {
       type: 'http',
       scheme: 'bearer',
-      description: 'An API token of an operator, or the token of the setting `operator.token`',
+      description: 'An operator’s API token, or the token in the setting `operator.token`',
     },
-    [SCHEMES.session]: { type: 'apiKey', in: 'cookie', name: cookie, description: 'The session of a person' },
+    [SCHEMES.session]: { type: 'apiKey', in: 'cookie', name: cookie, description: 'A person’s session' },
     [SCHEMES.csrf]: {
       type: 'apiKey',
       in: 'header',
       name: 'X-CSRF-Token',
-      description: '`csrf_token` of the session: with its cookie, for every call',
+      description: 'The session’s `csrf_token`: with its cookie, for every call',
     },
   }
 }
@@ -155,7 +155,7 @@ interface Success {
 const text = { type: 'string' }
 const PENDING_REQUESTS = {
   type: 'array',
-  description: 'The change requests about the record that wait for a second operator; only where one record is read',
+  description: 'The record’s change requests that wait for a second operator. Only where one record is read',
   items: {
     type: 'object',
     required: ['id', 'summary', 'requested_by', 'comment', 'created_at'],
@@ -253,7 +253,7 @@ function tagOf(call: DescribedCallId): string {
 /** The answer to a call waiting for a second operator's confirmation. */
 function recorded({ issues }: OperatorCallRow): Json {
   const description =
-    'Returned once, and not valid before the confirmation; absent: none is issued, or it was returned before'
+    'Returned once, and not valid before the confirmation. Absent: none is issued, or it was returned before'
   const issued = issues === undefined ? {} : { [issues]: { ...text, description } }
   const properties = { request: { $ref: '#/components/schemas/ChangeRequest' }, ...issued }
   return {
@@ -273,7 +273,7 @@ function successOf(described: Json, isList: boolean): Json {
   return {
     content: { 'application/json': { schema: { type: 'object' } } },
     ...described,
-    description: isList ? 'A page of the list' : 'The answer of the call',
+    description: isList ? 'A list page' : 'The call’s answer',
     headers: headersOf(['X-Request-Id']),
   }
 }

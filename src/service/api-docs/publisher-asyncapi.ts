@@ -11,7 +11,7 @@ import type { Json } from './answers.ts'
 
 const MESSAGES = {
   publication: {
-    summary: 'A message of the publisher: SNAPSHOT, UPDATE, INSTRUMENT, LOST, or a heartbeat',
+    summary: 'A publisher message: SNAPSHOT, UPDATE, INSTRUMENT, LOST, or a heartbeat',
     schema: 'PublisherMessage',
     example: {
       channel: 'publication',
@@ -38,7 +38,7 @@ const MESSAGES = {
     },
   },
   acknowledgement: {
-    summary: 'One entry for each channel of a request',
+    summary: 'One entry for each channel in a request',
     schema: 'PullAcknowledgement',
     example: {
       type: 'subscribe',
@@ -78,7 +78,7 @@ export function publisherAsyncApiDocument(version: string): Json {
         'acknowledgement',
         'publication',
       ]),
-      push: channel('ingest', `The subprotocol is ${PUBLISH_SUBPROTOCOL}, the scope of the token ${PUBLISH_SCOPE}`, [
+      push: channel('ingest', `The subprotocol is ${PUBLISH_SUBPROTOCOL}, the token’s scope ${PUBLISH_SCOPE}`, [
         'server',
         'publication',
       ]),

@@ -42,19 +42,19 @@ const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
     type: 'integer',
     enum: EXTENDED_DEPTHS,
     description: extendedOnly(
-      'Best levels per side, not above what the market publishes; without it, all that it publishes',
+      'Best levels per side, at most the market’s published depth. Without it: all published levels',
     ),
   },
   interval_ms: {
     title: 'Interval',
     type: 'integer',
     enum: EXTENDED_INTERVALS,
-    description: extendedOnly('Milliseconds: at most one message per interval, with all that changed'),
+    description: extendedOnly('Milliseconds: at most one message per interval, with all changes'),
   },
   attribution: {
     title: 'AttributionParam',
     type: 'boolean',
-    description: extendedOnly('Whether each level has the member `venues`: which venue has how much of its amount'),
+    description: extendedOnly('Whether each level has the member `venues`: each venue’s share in its amount'),
   },
   resume: text(extendedOnly('The cursor to resume from, of the same market, channel, depth and attribution')),
 }
@@ -108,9 +108,7 @@ const answeredEntry = {
       description: extendedOnly('For executions with `resume`: whether they continue from the cursor without a gap'),
     },
     error: code,
-    message: text(
-      'Of a failed entry: the reason, for people. Of a market that was removed or changed: which of the two',
-    ),
+    message: text('For a failed entry: the reason, for people. For a removed or changed market: which of the two'),
   },
 }
 
@@ -118,12 +116,12 @@ const answeredEntry = {
 const STREAM_MEMBER = {
   title: 'StreamPosition',
   type: 'object',
-  description: extendedOnly('The position of the message in its subscription'),
+  description: extendedOnly('The message’s position in its subscription'),
   required: ['cursor', 'covers'],
   properties: {
-    cursor: text('The position after this message; opaque'),
-    prev: text('The cursor of the previous message of this subscription; absent in the first, and after a withdrawal'),
-    covers: { type: 'integer', minimum: 0, description: 'Number of commits since prev that this message contains' },
+    cursor: text('The position after this message (opaque)'),
+    prev: text('The cursor of this subscription’s previous message. Absent in the first, and after a withdrawal'),
+    covers: { type: 'integer', minimum: 0, description: 'Number of commits since prev in this message' },
   },
 }
 
@@ -153,7 +151,7 @@ export const REQUESTS: Readonly<Record<RequestType, StreamMessage>> = {
 
 export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
   subscribe: {
-    summary: 'The result of each entry of the request',
+    summary: 'The result of each entry',
     payload: answer('subscribe'),
     example: {
       type: 'subscribe',
@@ -176,13 +174,12 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
     },
   },
   unsubscribe: {
-    summary:
-      'The result of each entry of the request; also sent without a request when a market was removed or changed',
+    summary: 'The result of each entry. Also sent without a request when a market was removed or changed',
     payload: answer('unsubscribe'),
     example: { type: 'unsubscribe', channels: [{ ...BTCUSD, success: true }] },
   },
   subscription_list: {
-    summary: 'All subscriptions of the connection',
+    summary: 'The connection’s subscriptions',
     payload: object('SubscriptionListAnswer', {
       type: word('subscription_list'),
       channels: { type: 'array', items: { title: 'ListedEntry', oneOf: [listedMarket, ...listedFree] } },
@@ -193,7 +190,7 @@ export const ANSWERS: Readonly<Record<RequestType, StreamMessage>> = {
 }
 
 export const ERROR: StreamMessage = {
-  summary: 'The request failed as a whole; the connection stays open',
+  summary: 'The request failed as a whole. The connection stays open',
   payload: object('ErrorMessage', { type: word('error'), error: code, message: text('The reason, for people') }),
   example: { type: 'error', error: 'MALFORMED_REQUEST', message: 'the message is not valid JSON' },
 }

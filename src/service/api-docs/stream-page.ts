@@ -78,9 +78,9 @@ export function streamPage(document: Json, links: { readonly rest: string; reado
 ${prose(info.description)}
 <h2 id="requests">Requests</h2>
 ${received.map(([name, operation]) => operationSection(name, operation, components.messages)).join('\n')}
-<h2 id="channels">Messages that the service sends</h2>
+<h2 id="channels">Messages sent by the service</h2>
 ${sent.map(([name, operation]) => operationSection(name, operation, components.messages)).join('\n')}
-<h2 id="errors">Errors of requests</h2>
+<h2 id="errors">Request errors</h2>
 ${table(
   ['code', 'meaning'],
   Object.entries(STREAM_ERRORS).map(([code, meaning]) => [`<code>${code}</code>`, escaped(meaning)]),

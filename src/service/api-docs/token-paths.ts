@@ -67,7 +67,7 @@ const TOKEN_STATUSES: Readonly<Record<number, readonly TokenErrorCode[]>> = {
   503: ['temporarily_unavailable'],
 }
 
-const REVOKED = 'The token is no longer accepted. Also sent for a token that is unknown, expired or not of this client'
+const REVOKED = 'The token is no longer accepted. Also sent for an unknown or expired token, or another client’s'
 
 const TEXTS = { type: 'array', items: { type: 'string' } }
 
@@ -94,7 +94,7 @@ export const TOKEN_PATHS: Json = {
       operationId: 'revokeToken',
       summary: 'Revoke an access token',
       description:
-        'RFC 7009. Revokes a token of the same client and closes the streams that it opened. A body has at most 64 KiB.',
+        'RFC 7009. Revokes one of the client’s own tokens and closes its streams. A body has at most 64 KiB.',
       tags: ['Tokens'],
       security: [{}, { client: [] }],
       requestBody: {
@@ -114,7 +114,7 @@ export const TOKEN_PATHS: Json = {
   '/.well-known/oauth-authorization-server': {
     get: {
       operationId: 'getAuthorizationServer',
-      summary: 'Metadata of the token endpoint',
+      summary: 'Token endpoint metadata',
       description: 'RFC 8414.',
       tags: ['Tokens'],
       security: [],
@@ -141,7 +141,7 @@ export const TOKEN_PATHS: Json = {
   '/.well-known/jwks.json': {
     get: {
       operationId: 'getKeys',
-      summary: 'Public keys that verify tokens',
+      summary: 'Public keys for verifying tokens',
       description: 'RFC 7517.',
       tags: ['Tokens'],
       security: [],
@@ -160,8 +160,8 @@ export const RECEIPT_PATHS: Json = {
   [RECEIPT_KEYS_PATH]: {
     get: {
       operationId: 'getReceiptKeys',
-      summary: 'Public keys that verify receipts of books',
-      description: 'RFC 7517. Every key that has signed receipts; none is ever removed. No token is signed with them.',
+      summary: 'Public keys for verifying book receipts',
+      description: 'RFC 7517. Every key that has signed receipts. None is ever removed. No token is signed with them.',
       tags: ['Markets'],
       security: [],
       responses: {
@@ -192,7 +192,7 @@ function answer(description: string, schema: Json | undefined): Json {
 function tokenErrors(statuses: Readonly<Record<number, readonly TokenErrorCode[]>>): Json {
   return Object.fromEntries(
     Object.entries(statuses).map(([status, codes]) => {
-      const description = codes.map((code) => `\`${code}\`: ${TOKEN_ERRORS[code].meaning}`).join('; ')
+      const description = codes.map((code) => `\`${code}\`: ${TOKEN_ERRORS[code].meaning}`).join('. ')
       const error = { type: 'object', properties: { error: { type: 'string', enum: codes } } }
       return [status, answer(description, { allOf: [{ $ref: '#/components/schemas/TokenError' }, error] })]
     }),

@@ -57,13 +57,13 @@ export function createHealthMetrics(options: HealthOptions): void {
   observeProcess(registry)
   new Gauge({
     name: 'tidegate_build_info',
-    help: 'Always 1; the labels are the versions of the program and of Node',
+    help: 'Always 1. The labels are the program’s and Node’s versions',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: programVersion(), node: process.version }, 1)
   new Gauge({
     name: 'tidegate_connections_max',
-    help: 'Most stream connections that this node accepts',
+    help: 'Maximum stream connections to this node',
     registers: [registry],
     collect() {
       this.set(connectionsMax())
@@ -80,7 +80,7 @@ function observeLog({ registry }: HealthOptions): void {
   let seen = 0
   new Counter({
     name: 'tidegate_log_lines_dropped_total',
-    help: 'Log lines that were dropped because stderr was not read',
+    help: 'Log lines dropped because stderr was not read',
     registers: [registry],
     collect() {
       const dropped = droppedLogLines()
@@ -102,7 +102,7 @@ function observeReadiness({ registry, readiness }: HealthOptions): void {
   })
   new Gauge({
     name: 'tidegate_ready_check',
-    help: '1 while a check of /readyz passes; markets are in tidegate_market_live',
+    help: '1 while a /readyz check passes. Markets are in tidegate_market_live',
     labelNames: ['check'],
     registers,
     collect() {
@@ -117,7 +117,7 @@ function observeMarkets({ registry, clock, markets, sourcesOf, isSimulated }: He
   const labelNames = ['market'] as const
   new Gauge({
     name: 'tidegate_market_live',
-    help: '1 while a source of the market is trusted',
+    help: '1 while one of the market’s sources is trusted',
     labelNames,
     registers,
     collect() {
@@ -137,7 +137,7 @@ function observeMarkets({ registry, clock, markets, sourcesOf, isSimulated }: He
   })
   new Gauge({
     name: 'tidegate_source_live',
-    help: '1 while this source of the market is trusted',
+    help: '1 while this market source is trusted',
     labelNames: ['market', 'source'],
     registers,
     collect() {
@@ -151,7 +151,7 @@ function observeMarkets({ registry, clock, markets, sourcesOf, isSimulated }: He
   })
   new Gauge({
     name: 'tidegate_market_commit_age_seconds',
-    help: 'Wall time since the last commit of the market; absent before the first',
+    help: 'Wall time since the market’s last commit. Absent before the first',
     labelNames,
     registers,
     collect() {
@@ -186,7 +186,7 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
   })
   new Gauge({
     name: 'tidegate_store_corrupt',
-    help: '1 since a statement of this process found a page or an index of the store corrupt; until it restarts',
+    help: '1 from the time this process finds a corrupt page or index in the store until it restarts',
     registers,
     collect() {
       this.set(db.corruption === undefined ? 0 : 1)
@@ -194,7 +194,7 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
   })
   new Gauge({
     name: 'tidegate_store_turns',
-    help: 'Connections to the store that are taken, and callers that wait for one',
+    help: 'Store connections in use, and callers waiting for one',
     labelNames: ['state'],
     registers,
     collect() {
@@ -204,7 +204,7 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
   })
   const seconds = new Histogram({
     name: 'tidegate_store_statement_seconds',
-    help: 'Time of a statement by outcome: ok, failed (the store rejected it), unavailable',
+    help: 'Statement time by outcome: ok, failed (the store rejected it), unavailable',
     labelNames: ['outcome'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
     registers,
@@ -222,7 +222,7 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
   const registers = [registry]
   new Gauge({
     name: 'tidegate_directory_age_seconds',
-    help: 'Time since the directory of customers and clients was last known to be equal to the store',
+    help: 'Time since the customer and client directory was last known to equal the store',
     registers,
     collect() {
       if (directory.loadedMilliseconds === undefined) this.remove()
@@ -232,7 +232,7 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
   let seen = 0
   new Counter({
     name: 'tidegate_directory_failures_total',
-    help: 'Failed reads of the directory of customers and clients',
+    help: 'Failed reads of the customer and client directory',
     registers,
     collect() {
       this.inc(directory.failureCount - seen)
@@ -242,7 +242,7 @@ function observeDirectory({ registry, clock, directory }: HealthOptions): void {
   const counted = { full: 0, changes: 0 }
   new Counter({
     name: 'tidegate_directory_loads_total',
-    help: 'Reads that changed the directory: full (everything), changes (the records that changed)',
+    help: 'Reads that changed the directory: full (everything), changes (the changed records)',
     labelNames: ['kind'],
     registers,
     collect() {

@@ -91,7 +91,7 @@ export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
   const gates: ReadinessRow[] = [
     { ...check('draining', !input.draining, 'the node is shutting down'), gate: 'immediate' },
     steady(check('start', input.started, 'the start has not completed')),
-    steady(check('descriptors', input.hasDescriptor, 'the limit of open files is reached')),
+    steady(check('descriptors', input.hasDescriptor, 'the open-file limit is reached')),
     steady(storeCheck(input), needsStore),
     steady(check('migrations', input.schema === 'current', schemaProblem(input.schema)), needsStore),
     steady(directoryCheck(input), isGateway),
@@ -152,7 +152,7 @@ function leaseCheck({ feedGroup, role, epoch, holderName, failures }: ObservedLe
 
 function directoryCheck({ directoryLoaded, directoryStale }: ReadinessInput): ReadinessCheck {
   const problem = directoryLoaded
-    ? 'customers and clients are not current: this node reaches neither the store nor a node that does'
+    ? 'customers and clients are not current: this node can reach the store neither directly nor through another node'
     : 'customers and clients are not loaded yet'
   return check('directory', directoryLoaded && !directoryStale, problem)
 }

@@ -29,7 +29,7 @@ export interface AddressOrigin {
 export const TEST_SEED_FILE = 'custody-seed'
 
 const SEED_BYTES = 32
-const SEED_NOTE = '# For testing only: whoever has this can spend what arrives at the addresses of the demo.'
+const SEED_NOTE = '# For testing only: whoever has this can spend the money at the demo addresses.'
 
 /**
  * Returns a node's keys by family.

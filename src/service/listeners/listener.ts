@@ -62,7 +62,9 @@ function listenError(error: NodeJS.ErrnoException, { host, port, settings }: Lis
       return new Error(`${settings}.port: this user may not listen on ${place} (EACCES): ${another}`)
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new Error(`${settings}.host: ${host} is no address of this machine (${error.code}): name one of its own`)
+      return new Error(
+        `${settings}.host: ${host} is not an address of this machine (${error.code}): name one of its own`,
+      )
     default:
       return error
   }
@@ -72,7 +74,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port, settings }: Lis
 export function translateStoreError(error: unknown): Problem | undefined {
   if (error instanceof InvalidCursor) {
     return new Problem('invalid_cursor', error.message, {
-      errors: [{ parameter: 'page_cursor', detail: 'is not one that this list gave' }],
+      errors: [{ parameter: 'page_cursor', detail: 'does not come from this list' }],
     })
   }
   if (error instanceof StoreUnavailable) {

@@ -98,8 +98,8 @@ export class OperatorStream {
       .catch((error) => {
         if (error instanceof Problem) return refuse(error)
         if (error instanceof StoreUnavailable) return refuse(handshakeUnavailable('the store cannot be reached'))
-        log.error({ err: error }, 'a handshake of the operator stream failed')
-        return refuse(new Problem('internal', 'an error on our side; quote request_id'))
+        log.error({ err: error }, 'an operator stream’s handshake failed')
+        return refuse(new Problem('internal', 'an error on our side. Quote request_id'))
       })
   }
 
@@ -125,7 +125,7 @@ export class OperatorStream {
         meta: { role: operator.role, needed: 'viewer' },
       })
     if (this.#pool.refusal(holderOf(operator)) !== undefined)
-      throw handshakeUnavailable(`${this.#pool.total} streams of operators are open`)
+      throw handshakeUnavailable(`${this.#pool.total} operator streams are open`)
     return operator
   }
 
@@ -159,7 +159,7 @@ export class OperatorStream {
       this.#unlisten = await db.listen(ENDED_ACCESS_CHANNEL, { onNotify: check, onReconnect: check })
     } catch (error) {
       this.#isListening = false
-      log.warn({ err: error }, 'ended sessions of operators are not announced to their streams')
+      log.warn({ err: error }, 'operators’ ended sessions are not announced to their streams')
     }
   }
 
@@ -194,7 +194,7 @@ export class OperatorStream {
         else firstEnd = Math.min(firstEnd, end)
       } catch (error) {
         // It stays open while the store is unavailable, as customers' streams do.
-        if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a stream of an operator was not checked')
+        if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'an operator’s stream was not checked')
       }
     }
     this.#endTimer?.cancel()
@@ -204,7 +204,7 @@ export class OperatorStream {
 
 function refuseHandshake(request: IncomingMessage): Problem | undefined {
   if (originForm(request.url ?? '').split('?', 1)[0] !== PATH) {
-    return new Problem('not_found', `the only WebSocket of this listener is at ${PATH}`)
+    return new Problem('not_found', `this listener’s only WebSocket is at ${PATH}`)
   }
   const refusal = refuseUpgrade(request, 'the stream')
   if (refusal !== undefined) return refusal

@@ -115,7 +115,7 @@ export class DemoPage {
     const site = headers['sec-fetch-site']
     const isOwnPage =
       isSameOrigin(request) && headers[TOKEN_HEADER] === '1' && (site === undefined || site === 'same-origin')
-    return isOwnPage ? undefined : new Problem('foreign_origin', 'Origin: only the page of the demo gets a token here')
+    return isOwnPage ? undefined : new Problem('foreign_origin', 'Origin: only the demo page gets a token here')
   }
 
   async #token(): Promise<object> {
@@ -135,7 +135,7 @@ function readScript(): Buffer {
     return readFileSync(SCRIPT)
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
-    throw new Problem('not_found', 'the script of the page is not part of this build: `npm run build` creates it')
+    throw new Problem('not_found', 'the page’s script is not part of this build: `npm run build` creates it')
   }
 }
 

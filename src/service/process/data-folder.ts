@@ -38,7 +38,7 @@ function attempt(what: string, work: () => void): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const user = process.geteuid === undefined ? 'this user' : `this user (uid ${process.geteuid()})`
-    throw new Error(`${what} by ${user} (${code}): name a folder that it can write with --data_dir`)
+    throw new Error(`${what} by ${user} (${code}): name a writable folder with --data_dir`)
   }
 }
 
@@ -47,11 +47,11 @@ export function closeStoreFolder(dataFolder: string, log: Log): void {
   const path = storeFolder(dataFolder)
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return
-  if (!stats.isDirectory() || !isOursOrRoots(stats)) throw new Error(`${path} is not a folder of this user`)
+  if (!stats.isDirectory() || !isOursOrRoots(stats)) throw new Error(`${path} is not a folder owned by this user`)
   if ((stats.mode & OTHERS) === 0) return
   chmodSync(path, 0o700)
   const mode = modeText(stats)
-  log.warn({ path, mode }, 'the store could be read by other users; it has mode 700 now: see docs/how-to/custody.md')
+  log.warn({ path, mode }, 'other users could read the store. It has mode 700 now: see docs/how-to/custody.md')
 }
 
 /** Why a data folder cannot be used (`detail`), and the remedy (`next`). Undefined when it can be used. */

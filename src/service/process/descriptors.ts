@@ -26,10 +26,7 @@ export function checkDescriptorLimit(config: Config, log: Log, readLimits = read
   const [fields, remedy] = servesStream
     ? [{ 'stream.connections_max': connectionsMax }, ' or lower stream.connections_max']
     : [{}, '']
-  log.warn(
-    { limit, needed, ...fields },
-    `the limit of open files is too low: raise it (LimitNOFILE, ulimit -n)${remedy}`,
-  )
+  log.warn({ limit, needed, ...fields }, `the open-file limit is too low: raise it (LimitNOFILE, ulimit -n)${remedy}`)
 }
 
 /** Whether a descriptor can be opened now. */

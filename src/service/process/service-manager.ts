@@ -26,7 +26,7 @@ export function createServiceManager(
   if (!environment.NOTIFY_SOCKET) return { ready: () => undefined, stopping: () => undefined }
   let hasFailed = false
   const fail = (reason: object): void => {
-    if (!hasFailed) log.error(reason, 'systemd-notify failed: systemd does not know the state of the service')
+    if (!hasFailed) log.error(reason, 'systemd-notify failed: systemd does not know the service’s state')
     hasFailed = true
   }
   let isAlivePending = false

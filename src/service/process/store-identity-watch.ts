@@ -47,7 +47,7 @@ export class StoreIdentityWatch {
     const isOther = () => this.#isOther
     new Gauge({
       name: 'tidegate_store_restored',
-      help: '1 while deliveries are paused because the store was restored or promoted; until a person resumes them',
+      help: '1 while deliveries are paused because the store was restored or promoted, until a person resumes them',
       registers: [options.metrics],
       collect() {
         this.set(isOther() ? 1 : 0)
@@ -60,7 +60,7 @@ export class StoreIdentityWatch {
     const { db, log } = this.#options
     const unknown = unknownParts(await this.#examine())
     if (unknown.length > 0) {
-      log.warn({ unknown, page: RESTORED_STORE_PAGE }, 'the store does not tell all of its identity')
+      log.warn({ unknown, page: RESTORED_STORE_PAGE }, 'the store does not return its whole identity')
     }
     // Nothing is sent on this channel: the listener is notified when the connection is back.
     const onReconnect = () => this.#look(() => this.#examine())
@@ -90,8 +90,8 @@ export class StoreIdentityWatch {
       try {
         await work()
       } catch (error) {
-        if (error instanceof StoreUnavailable) log.debug({ err: error }, 'the identity of the store was not read')
-        else log.warn({ err: error }, 'the identity of the store was not read, or its file not written')
+        if (error instanceof StoreUnavailable) log.debug({ err: error }, 'the store’s identity was not read')
+        else log.warn({ err: error }, 'the store’s identity was not read, or its file not written')
       }
     })
   }

@@ -38,7 +38,7 @@ export function waitForSchema(
     const state = await read()
     note(state)
     if (state === 'current') return { value: undefined }
-    return { obstacle: `migrations are missing: ${state.missing.join(', ')}; run tidegate migrate` }
+    return { obstacle: `migrations are missing: ${state.missing.join(', ')}. Run tidegate migrate` }
   })
 }
 

@@ -112,7 +112,7 @@ describe('doctor', () => {
     const path = join(folder, 'custody-seed')
     const seed = () => examineTestSeed(configOf({ data_dir: folder }))
     expect(seed()).toMatchObject([
-      { verdict: 'ok', detail: `${path} is the test seed of a demo; serve does not use it` },
+      { verdict: 'ok', detail: `${path} is the test seed of a demo, but serve does not use it` },
     ])
     chmodSync(path, 0o644)
     expect(seed()).toMatchObject([{ verdict: 'warn', next: `chmod 600 ${path}` }])

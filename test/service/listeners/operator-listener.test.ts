@@ -82,7 +82,9 @@ describe('an unusable address', () => {
 
   it('an unusable address names the setting when the address belongs to another machine', async () => {
     // The address is reserved for documentation: no machine has it.
-    await expect(start('192.0.2.1', 0)).rejects.toThrow(/^operator\.host: 192\.0\.2\.1 is no address of this machine/)
+    await expect(start('192.0.2.1', 0)).rejects.toThrow(
+      /^operator\.host: 192\.0\.2\.1 is not an address of this machine/,
+    )
   })
 })
 

@@ -109,7 +109,7 @@ describe('a new certificate', () => {
     listener.reloadTls()
     const line = lines.find((each) => each.includes('the certificate stays as it was'))
     expect(JSON.parse(line as string)).toMatchObject({ level: 50, key: 'http.tls.key_file' })
-    expect(line).toContain('is not the key of the certificate in')
+    expect(line).toContain('is not the key for the certificate in')
     expect(line).not.toContain('BEGIN')
     expect(await commonName()).toBe('second')
     files.write({ cert: 'gone', key: second.key })

@@ -116,7 +116,7 @@ describe('a data folder is refused', () => {
     writeFileSync(data, 'no folder')
     const inside = join(data, 'below')
     const user = process.geteuid?.()
-    const remedy = 'name a folder that it can write with --data_dir'
+    const remedy = 'name a writable folder with --data_dir'
     expect(() => prepareDataFolder(inside)).toThrow(
       `data_dir ${inside} cannot be created by this user (uid ${user}) (ENOTDIR): ${remedy}`,
     )
@@ -160,7 +160,7 @@ describe('a data folder is refused', () => {
       expect(() => readOrCreatePrivateFile(linked, () => 'ours')).toThrow(`${linked} belongs to another user`)
       mkdirSync(join(data, 'store'))
       chownSync(join(data, 'store'), OTHER_USER, OTHER_USER)
-      expect(await refusal()).toBe(`${join(data, 'store')} is not a folder of this user`)
+      expect(await refusal()).toBe(`${join(data, 'store')} is not a folder owned by this user`)
     },
   )
 })
@@ -172,7 +172,7 @@ it('a PostgreSQL on another machine without verified TLS causes one warning at t
   await lifecycle.stop()
   const messages = warnings().map(({ msg }) => msg as string)
   expect(messages.filter((message) => message.includes('sslmode'))).toEqual([
-    'store.url sets no sslmode: others can read and change what is sent to 192.0.2.1 and back; use sslmode=verify-full',
+    'store.url sets no sslmode: others can read and change what is sent to 192.0.2.1 and back. Use sslmode=verify-full',
   ])
   expect(JSON.stringify(warnings())).not.toContain('geheim')
 })

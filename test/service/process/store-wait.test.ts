@@ -67,7 +67,7 @@ describe('waiting for the schema', () => {
     expect(lines).toEqual([
       'the start waits for the store: migrations: connection refused',
       'the start is waiting: migrations: 10',
-      'the start waits for the store: migrations: migrations are missing: 1-first, 2-second; run tidegate migrate',
+      'the start waits for the store: migrations: migrations are missing: 1-first, 2-second. Run tidegate migrate',
       'the start is waiting: migrations: 20',
       'the start continues: migrations',
     ])

@@ -186,7 +186,7 @@ export async function waitForFeeds(
   while (linked.starting.size > 0 && clock.monotonicMilliseconds() < deadline) {
     await untilAborted(signal, wait(clock, FOLLOW_CHECK_MILLISECONDS))
   }
-  if (linked.starting.size > 0) log.warn({ markets: [...linked.starting] }, 'nothing from the feed of some markets yet')
+  if (linked.starting.size > 0) log.warn({ markets: [...linked.starting] }, 'nothing from some markets’ feed yet')
 }
 
 /** Connects to NATS once, and resolves with the server and its version. Rejects with an error without secrets. */

@@ -41,9 +41,9 @@ export function startLeadership(
   bus: LinkedMarkets,
 ): void {
   const onChange = (isLost: boolean): void => {
-    if (isLost) ingest?.close('another process leads: publish to the others of the feed group')
+    if (isLost) ingest?.close('another process leads: publish to the feed group’s other processes')
     if (leadership.leadsAny) ingest?.open()
   }
-  ingest?.close('this process does not lead: publish to the others of the feed group')
+  ingest?.close('this process does not lead: publish to the feed group’s other processes')
   leadership.start({ writers, bus, onChange }, config.markets)
 }
