@@ -62,20 +62,20 @@ function streamPage(document: StreamDocument): string {
 ${document.info.description.trim()}
 
 Every message with an example, as in [asyncapi.json](asyncapi.json), which also has the schemas. How a client keeps a book:
-[writing a client](../how-to/clients.md). The members and params of the extended protocol in detail:
-[the extended protocol](extended-stream.md).
+[writing a client](../how-to/clients.md). Details: [the extended protocol](extended-stream.md).
 
 ## Requests
 ${sections(isRequest)}
 ## Answers
 ${sections(isAnswer)}
-## Messages of the channels
+## Channel messages
 ${sections((name) => !isRequest(name) && !isAnswer(name))}
 ## Close codes
 
 ${table(['code', 'reason', 'reconnect'], closes)}
 
-The codes of errors in answers: [errors](errors.md#codes-of-stream-requests).
+From RFC 6455 also 1002, 1007 and 1009 (protocol error, invalid UTF-8, message too large: fix the client), and 1008 without
+a reason for a message in more than 64 fragments. Error codes in answers: [errors](errors.md#codes-of-stream-requests).
 `
 }
 
@@ -101,9 +101,9 @@ function restPage({ tags, paths }: RestDocument): string {
   return `${NOTICE}
 # The REST API
 
-Every operation of the public listener. A running service shows parameters, bodies and responses at \`/docs/\`;
-[openapi.json](openapi.json) has the same for programs. [The first ten minutes](../tutorials/first-ten-minutes.md) explains tokens,
-lists and errors, [errors](errors.md) has every code.
+The public listener’s operations. A running service shows parameters, bodies and responses at \`/docs/\`, and
+[openapi.json](openapi.json) has the same for programs. [The first ten minutes](../tutorials/first-ten-minutes.md) explains
+tokens, lists and errors, [errors](errors.md) has every code.
 
 ${sections.join('\n')}`
 }
@@ -123,9 +123,8 @@ function operatorPage(): string {
   return `${NOTICE}
 # The operator API
 
-Every call of the operator listener under \`/admin/v1\`, with the lowest role that may make it. What the roles include, and
-how an operator authenticates: [operators](../how-to/operators.md). Each verb of \`tidegate admin\` makes these calls
-([command line](command-line.md)).
+Every operator listener call under \`/admin/v1\`, with the lowest permitted role. Roles and authentication:
+[operators](../how-to/operators.md). The \`tidegate admin\` verbs make these calls ([command line](command-line.md)).
 
 ${table(['call', 'what it does', 'role'], rows)}
 `
