@@ -147,7 +147,7 @@ describe('the flows', () => {
     await authenticator.getByLabel('Your current password').fill('a wrong password')
     await authenticator.getByLabel('Authenticator code').fill('000000')
     await authenticator.getByRole('button', { name: 'Replace the authenticator' }).click()
-    await authenticator.getByText('password or code are not right').waitFor()
+    await authenticator.getByText('password or code is wrong').waitFor()
     expect(person.faults).toEqual([])
   })
 

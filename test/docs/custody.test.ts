@@ -17,7 +17,7 @@ describe('the custody page', () => {
   it('the custody page has the key of every setting, with the accepted formats and the derivation path', () => {
     const shown = rows.map((row) => row.split(' | ')).map(([, setting, account]) => [setting, account])
     const expected = WATCHED_FAMILIES.map((family) => {
-      const [, prefixes, account] = /\((.*)\) of an account, (.*)$/.exec(extendedKeyWords(family)) ?? []
+      const [, prefixes, account] = /\((.*)\), (.*)$/.exec(extendedKeyWords(family)) ?? []
       return [`\`custody.${family}.xpub\` (${prefixes})`, account]
     })
     expect(shown).toEqual(expected)

@@ -52,13 +52,20 @@ export function countComments(counts: Counts, text: string): void {
   }
 }
 
+/** Queries, the statements of migrations, and style sheets. */
+const CODE = [
+  /\b(select|insert|update|delete|where|from)\b.*\b(from|into|set|and|as|order)\b/is,
+  /^\s*(--.*\n\s*)*(create|alter|drop) (table|index|unique index)\b/i,
+  /\{[^{}]*[a-z-]+:[^{};]+;/,
+]
+
 /** Errors, descriptions and help texts: the string literals of a tree that are sentences. */
 export function countTexts(counts: Counts, tree: SourceTree): void {
   for (const file of tree.values()) {
     eachNode(file, (node) => {
       if (!ts.isStringLiteralLike(node) && node.kind !== ts.SyntaxKind.TemplateHead) return
       const { text } = node as ts.LiteralLikeNode
-      if (/\b(select|insert|update|delete|where|from)\b.*\b(from|into|set|and|as|order)\b/is.test(text)) return
+      if (CODE.some((form) => form.test(text))) return
       if ((text.match(/[A-Za-z']+/g) ?? []).length >= TEXT_WORDS_MIN) countText(counts, text)
     })
   }
