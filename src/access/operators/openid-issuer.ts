@@ -123,7 +123,7 @@ export class OpenidIssuer {
       const claims = tokens.claims()
       // For some multi-tenant issuers the library accepts any tenant's tokens.
       if (claims === undefined || issuerAddress(claims.iss) !== issuerAddress(this.#options.issuer)) {
-        throw new IssuerProblem('failed', 'the ID token has another issuer')
+        throw new IssuerProblem('failed', 'the ID token comes from another issuer')
       }
       if (claims.sub.length < 1 || claims.sub.length > SUBJECT_CHARACTERS_MAX) {
         throw new IssuerProblem('failed', `the subject has ${claims.sub.length} characters`)

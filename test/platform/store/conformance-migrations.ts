@@ -72,7 +72,7 @@ export function describeMigrations(db: () => Db): void {
       const error = await migrate(db(), log, [first]).catch((caught: unknown) => caught)
       expect(error).toBeInstanceOf(SchemaProblem)
       expect((error as Error).message).toBe(
-        `the store has migration ${second.name} unknown to this version: use a newer version`,
+        `the store has migration ${second.name}, which this version does not know: use a newer version`,
       )
     })
 
