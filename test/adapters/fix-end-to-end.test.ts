@@ -33,7 +33,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-it('reaches customers exactly, through the ingest listener', async () => {
+it("a FIX market's book reaches customers exactly, through the ingest listener", async () => {
   const random = new Random(SEED)
   const engine = new EngineBook(SYMBOL)
   const acceptor = await FixAcceptor.start()

@@ -222,7 +222,7 @@ describe('the session', () => {
     await stage.settled()
   })
 
-  it('ends after a number that is too low, and starts another epoch', async () => {
+  it('the FIX session ends after a number that is too low, and starts another epoch', async () => {
     const stage = await start()
     stage.acceptor.raw(fixText(stage.acceptor.lastSeq))
     await stage.acceptor.until('the second epoch', () => stage.book.epochs.length === 2)
@@ -230,7 +230,7 @@ describe('the session', () => {
     await stage.settled()
   })
 
-  it('uses TLS, and trusts only the authority that it was given', async () => {
+  it('the FIX session uses TLS, and trusts only the authority that it was given', async () => {
     const certificate = await newCertificate('engine')
     const stage = await start({ certificate, fix: { tls: { ca: certificate.cert } } })
     expect(stage.acceptor.logons).toBe(1)

@@ -52,7 +52,7 @@ describe('the decoder', () => {
     expect(decode(text('35=W|268=0|')).messages[0]?.entries(268)).toEqual([])
   })
 
-  it('reads data fields by their length, separators included', () => {
+  it('the FIX decoder reads data fields by their length, separators included', () => {
     const { messages } = decode(text(`35=B|95=5|96=a|8=F|58=x|`))
     expect(messages[0]?.get(96)).toBe(`a${SOH}8=F`)
     expect(messages[0]?.get(58)).toBe('x')

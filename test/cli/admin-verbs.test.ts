@@ -46,7 +46,7 @@ it("account list accepts the filters of the API's list", () => {
   expect(filters.filter((name) => !reached.has(name))).toEqual([])
 })
 
-it('operator create and update send a subject, and null to remove it', () => {
+it('operator create and operator update send a subject, and null to remove it', () => {
   const verbs = ADMIN_NOUNS.find(({ name }) => name === 'operator')?.verbs ?? []
   const bodyOf = (name: string, options: Readonly<Record<string, unknown>>) => {
     const verb = verbs.find(({ usage }) => usage.split(' ')[0] === name)

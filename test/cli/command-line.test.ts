@@ -41,7 +41,7 @@ describe('a mistake on the command line', () => {
       'tidegate: http.port is "x", not a whole number from 0 to 65535 (from --http.port); stream.token_expiry is "never", not one of keep, close (from --stream.token_expiry)',
     ],
     ['a missing file', ['demo', '--config', 'missing.yaml'], 1, 'tidegate: missing.yaml: cannot be read: ENOENT'],
-  ])('such as %s is one line on stderr', async (_name, args, code, line) => {
+  ])('a mistake on the command line such as %s is one line on stderr', async (_name, args, code, line) => {
     expect(await runCommand(args, { cwd: folder })).toEqual({ code, stdout: '', stderr: `${line}\n` })
   })
 
@@ -87,7 +87,7 @@ describe('--help', () => {
     expect(await helpOf(verb)).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
   })
 
-  it('ends without an error when its output is closed early', async () => {
+  it('--help ends without an error when its output is closed early', async () => {
     const command = startCommand(['record', '--help'])
     command.child.stdout.destroy()
     expect(await command.result).toEqual({ code: 0, stdout: '', stderr: '' })

@@ -37,7 +37,7 @@ function filledView(levels: number, venue?: string): MarketView {
 }
 
 describe('Ladder', () => {
-  it('shows asks above bids, trades next to them, and the connection', () => {
+  it('Ladder shows asks above bids, trades next to them, and the connection', () => {
     const lines = new Ladder().lines(filledView(8), STATE, { columns: 80, rows: 12 }, false)
     expect(lines).toEqual([
       ' BTCUSD  last 67000.50 ▲  8 bids, 8 asks  127.0.0.1:8080  tidegate.v1',
@@ -55,7 +55,7 @@ describe('Ladder', () => {
     ])
   })
 
-  it('shows trades below when the terminal is too narrow', () => {
+  it('Ladder shows trades below when the terminal is too narrow', () => {
     const lines = new Ladder().lines(filledView(3), STATE, { columns: 50, rows: 16 }, false)
     expect(lines.slice(-5)).toEqual([
       'TRADES            PRICE  AMOUNT',
@@ -79,7 +79,7 @@ describe('Ladder', () => {
     ])
   })
 
-  it('shows where executions are missing', () => {
+  it('Ladder shows where executions are missing', () => {
     const view = filledView(8)
     view.noteTrade({ type: 'GAP', reason: 'the connection was lost' }, 1_000)
     const text = new Ladder().lines(view, STATE, { columns: 80, rows: 12 }, false).join('\n')
@@ -130,7 +130,7 @@ describe('Ladder', () => {
     }
   })
 
-  it('uses colors only where they are supported', () => {
+  it('Ladder uses colors only where they are supported', () => {
     const size = { columns: 80, rows: 12 }
     const plain = new Ladder().lines(filledView(8), STATE, size, false).join('\n')
     const colored = new Ladder().lines(filledView(8), STATE, size, true).join('\n')

@@ -37,7 +37,7 @@ describe('spreadOf', () => {
 })
 
 describe('MarketView', () => {
-  it('counts changes and trades over the last two seconds, without heartbeats and changes of the status', () => {
+  it('MarketView counts changes and trades over the last two seconds, without heartbeats and changes of the status', () => {
     const made = view()
     for (const at of [0, 250, 500]) made.noteChange(CHANGE, at)
     made.noteTrade({ type: 'EXECUTION', price: '1.0', amount: '1.0', executedAt: '' }, 750)

@@ -164,7 +164,7 @@ describe('prove, with the messages of a session', () => {
     expect(await prove(lines, ['--receipts', other])).toMatchObject({ exitCode: 0, matched: expect.any(Number) })
   })
 
-  it('reports receipts of versions that an interval conflated, and those from before the first message, as unmatched', async () => {
+  it('prove reports receipts of conflated versions, and those from before the first message, as unmatched', async () => {
     const [current, throttled] = received([{}, { params: { interval_ms: 250 } }]) as [string[], string[]]
     expect(await prove(current)).toMatchObject({ exitCode: 0, unmatched: 0 })
     const report = await prove(throttled)

@@ -32,7 +32,7 @@ describe('record', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  it('records for the given duration, and reports what it recorded', async () => {
+  it('record records for the given duration, and reports what it recorded', async () => {
     const path = folder.next()
     const run = await startRecording(path, ['--duration', '3m', '--simulator.rate', '20', '--json'])
     // A keyframe per minute, a block per second.

@@ -76,7 +76,7 @@ const WRONG: readonly WrongRow[] = [
 ]
 
 describe('torture reports', () => {
-  it.concurrent.each(WRONG)('%s in %s', async (reaction, scenario, misbehaviour, speed) => {
+  it.concurrent.each(WRONG)('torture reports %s in %s', async (reaction, scenario, misbehaviour, speed) => {
     // A silence is only played at pace 1.
     const pace = scenario === 'silence' ? '1' : '3'
     const run = runTorture(folder.path, ['--only', scenario, '--pace', pace], clockOfSpeed(speed))
@@ -127,7 +127,7 @@ describe('torture reports the error of a program that ended', () => {
     ['with a stack before it', `Traceback:\\n  File "client.py"\\nValueError: bad\\n`, 'ValueError: bad'],
     ['of Go', `panic: bad\\n\\ngoroutine 1 [running]:\\nmain.main()\\n\\t/client.go:5\\n`, 'panic: bad'],
     ['in a line of its own', 'connecting\\ncannot connect\\n', 'cannot connect'],
-  ])('%s', async (_, stderr, line) => {
+  ])('torture reports the error of an ended program: %s', async (_, stderr, line) => {
     const program = [process.execPath, '-e', `process.stderr.write('${stderr}'); process.exitCode = 3`]
     const { error } = await runTorture(folder.path, ['--only', 'close-1001', '--', ...program]).ended
     expect(error).toBe(`there is no client to test: it ended with exit code 3: ${line}`)

@@ -74,7 +74,7 @@ No violations.
     expect(run.stderr.text).toBe('')
   })
 
-  it('subscribes again to a market that was changed, and stops checking one that was removed', async () => {
+  it('verify subscribes again to a market that was changed, and stops checking one that was removed', async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
@@ -177,7 +177,7 @@ No violations.
     expect(service.tokenRequests).toHaveLength(0)
   })
 
-  it('shows progress on a terminal and clears it', async () => {
+  it('verify shows progress on a terminal and clears it', async () => {
     const run = verify([M, '--credentials', await startService()], { terminal: { columns: 80, rows: 24 } })
     const connection = await service.connection(0)
     sendClean(connection, M)

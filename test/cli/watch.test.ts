@@ -117,14 +117,14 @@ describe('watch without a terminal', () => {
     expect(run.stdout.text.match(/ top /g)).toHaveLength(2)
   })
 
-  it('shows as many levels as --depth requests', async () => {
+  it('watch without a terminal shows as many levels as --depth requests', async () => {
     const run = watch([M, '--depth', '5', '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send(BOOK)
     await untilLine(run, 'bids=100.00:1.5000,99.00:2.0000 asks=100.50:1.0000,102.00:3.0000')
   })
 
-  it('ends after --seconds', async () => {
+  it('watch without a terminal ends after --seconds', async () => {
     const run = watch([M, '--seconds', '5', '--credentials', await startService()])
     await service.connection(0)
     run.clock.advance(4_999)
@@ -152,7 +152,7 @@ describe('watch without a terminal', () => {
     expect(run.stdout.text.match(/ update /g)).toHaveLength(1)
   })
 
-  it('ends when it is interrupted while its output is not drained', async () => {
+  it('watch without a terminal ends when it is interrupted while its output is not drained', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     run.stdout.isReaderFast = false
@@ -162,7 +162,7 @@ describe('watch without a terminal', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('ends without an error when its output is closed', async () => {
+  it('watch without a terminal ends without an error when its output is closed', async () => {
     const run = watch([M, '--credentials', await startService()])
     await service.connection(0)
     run.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
@@ -220,7 +220,7 @@ describe('watch of a market without a source', () => {
     expect(service.marketRequests).toEqual([])
   })
 
-  it('shows STALE with the age on a terminal, by the clock of the service', async () => {
+  it("watch shows STALE with the age on a terminal, by the service's clock", async () => {
     const markets = () => answer('STALE', '2026-01-01T00:00:18.000Z')
     const run = watch([M, '--credentials', await startService({ markets })], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
@@ -237,7 +237,7 @@ describe('watch, when the connection ends', () => {
     { title: 'the service restarts', end: 1012, reason: 'closed with 1012 as the test says' },
     { title: 'the market data is stale', end: 4002, reason: 'closed with 4002 as the test says' },
     { title: 'the connection is cut', end: 1006, reason: 'the connection was lost' },
-  ])('shows why, and the book of the next one: $title', async ({ end, reason }) => {
+  ])('watch shows why a connection ended, and the book of the next one: $title', async ({ end, reason }) => {
     const run = watch([M, '--credentials', await startService()])
     const first = await service.connection(0)
     first.send(BOOK)
@@ -261,7 +261,7 @@ describe('watch, when the connection ends', () => {
     ])
   })
 
-  it('watch, when the connection ends repairs a book that is wrong, and shows why', async () => {
+  it('watch repairs a wrong book, and shows why', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send(BOOK)
@@ -277,20 +277,20 @@ describe('watch, when the connection ends', () => {
   it.each([
     { code: 4003, error: 'closed with 4003 access revoked. Ask the operator of the service' },
     { code: 1007, error: 'closed with 1007 access revoked' },
-  ])('watch, when the connection ends gives up on close code $code', async ({ code, error }) => {
+  ])('watch gives up on close code $code', async ({ code, error }) => {
     const run = watch([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(code, 'access revoked')
     expect(await run.ended).toEqual({ exitCode: 1, error: expect.stringContaining(error) })
   })
 
-  it.each([403, 404])('watch, when the connection ends gives up when the handshake is answered %i', async (status) => {
+  it.each([403, 404])('watch gives up when the handshake is answered %i', async (status) => {
     const handshakes = [{ status, body: { detail: 'the reason' } }]
     const run = watch([M, '--credentials', await startService({ handshakes })])
     const error = expect.stringContaining(`ws://127.0.0.1:${service.port} answered ${status}: the reason`)
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('watch, when the connection ends gives up when no token is granted', async () => {
+  it('watch gives up when no token is granted', async () => {
     const body = { error: 'invalid_client', error_description: 'unknown client or wrong secret' }
     const run = watch([M, '--credentials', await startService({ tokens: [{ status: 401, body }] })])
     const error = expect.stringContaining(
@@ -299,7 +299,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('watch, when the connection ends gives up when no service answers at the start', async () => {
+  it('watch gives up when no service answers at the start', async () => {
     const path = await startService()
     await service.close()
     const { exitCode, error } = await watch([M, '--credentials', path]).ended
@@ -308,7 +308,7 @@ describe('watch, when the connection ends', () => {
     service = await FakeService.start()
   })
 
-  it('subscribes again when the market was changed, and gives up when it was removed', async () => {
+  it('watch subscribes again after its market was changed, and gives up after it was removed', async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
@@ -340,7 +340,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('watch, when the connection ends reports what the service refused', async () => {
+  it('watch reports what the service refused', async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',

@@ -61,7 +61,7 @@ function heartbeatOf(books: readonly object[], milliseconds = 5): object {
 }
 
 describe('a book', () => {
-  it('shows levels, best prices, exact texts and exact integers', async () => {
+  it('a book shows levels, best prices, exact texts and exact integers', async () => {
     const { socket, book } = await open()
     expect(pairs(book.bids())).toEqual(BIDS)
     expect(pairs(book.asks(1))).toEqual([['100.50', '1.0000']])
@@ -190,7 +190,7 @@ describe('a book begins again from a SNAPSHOT when', () => {
     ['the digest differs', heartbeatOf([{ market: M, cursor: 'c1', live: true, digest: '0123456789abcdef' }])],
   ]
 
-  it.each(faults)('%s', async (_name, message) => {
+  it.each(faults)('a book begins again from a SNAPSHOT when %s', async (_name, message) => {
     const { platform, socket, book, events } = await open()
     const changes = book[Symbol.asyncIterator]()
     await changes.next()
@@ -247,7 +247,7 @@ describe('a book begins again from a SNAPSHOT when', () => {
 })
 
 describe('a book keeps', () => {
-  it('what the digest of a heartbeat confirms', async () => {
+  it("a book keeps the content that a heartbeat's digest confirms", async () => {
     const { socket, book } = await open()
     const digest = digestOf({ bids: new Map(BIDS), asks: new Map(ASKS) })
     socket.receive(heartbeatOf([{ market: M, cursor: 'c1', live: true, digest }]))
@@ -258,7 +258,7 @@ describe('a book keeps', () => {
     expect(book.digestMatch).toBeUndefined()
   })
 
-  it('its subscription when the service acknowledges it twice', async () => {
+  it('a book keeps its subscription when the service acknowledges it twice', async () => {
     const { socket, book } = await open()
     socket.acknowledge()
     socket.receive(at(2, update(M, 2, [['98.00', '1.0000']], [])))
@@ -281,7 +281,7 @@ describe('over a lost connection, a book', () => {
     return next
   }
 
-  it('is resumed from its last message', async () => {
+  it('a book is resumed from its last message after a lost connection', async () => {
     const opened = await open()
     const next = await reconnected(opened)
     expect(next.requests[0]?.channels[1]?.params).toEqual({ market: M, resume: 'c1' })
@@ -291,21 +291,21 @@ describe('over a lost connection, a book', () => {
     expect(opened.book.bids()).toHaveLength(3)
   })
 
-  it('is LIVE again without a message, as soon as a heartbeat confirms it', async () => {
+  it('a book is LIVE again after a lost connection without a message, as soon as a heartbeat confirms it', async () => {
     const opened = await open()
     const next = await reconnected(opened)
     next.receive(heartbeatOf([{ market: M, cursor: 'c1', live: true }]))
     expect(opened.book.status).toBe('LIVE')
   })
 
-  it('is replaced by a SNAPSHOT, also by one of an earlier time', async () => {
+  it('a book is replaced by a SNAPSHOT after a lost connection, also by one of an earlier time', async () => {
     const opened = await open()
     const next = await reconnected(opened)
     next.receive(at(1, snapshot(M, 0, [['90.00', '1.0000']], [])))
     expect(opened.book).toMatchObject({ status: 'LIVE', time: bookTime(0) })
   })
 
-  it('begins from a SNAPSHOT in the base protocol', async () => {
+  it('a book begins from a SNAPSHOT after a lost connection in the base protocol', async () => {
     const opened = await open({}, 'tidegate.default')
     const next = await reconnected(opened, 'tidegate.default')
     expect(next.requests[0]?.channels[1]?.params).toEqual({ market: M })

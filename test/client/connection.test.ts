@@ -150,7 +150,7 @@ describe('the client', () => {
 })
 
 describe('after a close with', () => {
-  it.each([1001, 1006, 1011, 1012, 4000, 4002])('%i it connects again with the same token', async (code) => {
+  it.each([1001, 1006, 1011, 1012, 4000, 4002])('after a close with %i the client connects again with the same token', async (code) => {
     const started = await served()
     const { platform, events } = started
     platform.socketNow.end(code, 'a reason')
@@ -186,7 +186,7 @@ describe('after a close with', () => {
     [1007, 'PROTOCOL_ERROR'],
     [1009, 'PROTOCOL_ERROR'],
     [4003, 'ACCESS_REVOKED'],
-  ])('%i it stops', async (code, name) => {
+  ])('after a close with %i the client stops', async (code, name) => {
     const { platform, client } = await served()
     const executions = client.executions(M).catch((error) => error)
     platform.socketNow.end(code, 'a reason')
@@ -201,7 +201,7 @@ describe('after a close with', () => {
     expect(await failure).toMatchObject({ code: 'ACCESS_REVOKED' })
   })
 
-  it('any code, delays grow while no data comes, are random, and are short again afterwards', async () => {
+  it('after a close with any code, delays grow while no data comes, are random, and are short again afterwards', async () => {
     const started = await served()
     const { platform } = started
     const waits: number[] = []
@@ -235,7 +235,7 @@ describe('after a refused handshake', () => {
     return { ...started, executions }
   }
 
-  it('it asks why, and stops for 403 with the reason', async () => {
+  it('after a refused handshake the client asks why, and stops for 403 with the reason', async () => {
     const body = { detail: 'the customer is not on the streaming allow list' }
     const { platform, executions } = await refused({ status: 403, body })
     expect(platform.fetched.at(-1)?.url).toBe('https://api.example.com/')
@@ -248,7 +248,7 @@ describe('after a refused handshake', () => {
   })
 
   it.each([[{ status: 401 }], [{ status: 426 }], [new Error('no answer')]])(
-    'it gets a new token and connects again: %#',
+    'after a refused handshake the client gets a new token and connects again: %#',
     async (answer) => {
       const { platform } = await refused(answer)
       await untilNextSocket(platform, 10_000)
@@ -256,12 +256,12 @@ describe('after a refused handshake', () => {
     },
   )
 
-  it('it comes back no earlier than Retry-After', async () => {
+  it('after a refused handshake the client comes back no earlier than Retry-After', async () => {
     const { platform } = await refused({ status: 503, headers: { 'retry-after': '20' } })
     expect(await untilNextSocket(platform, 60_000)).toBeGreaterThanOrEqual(20_000)
   })
 
-  it('it stops when the first two tokens are rejected, or the address is wrong', async () => {
+  it('after a refused handshake the client stops when two tokens are rejected, or the address is wrong', async () => {
     const token = await start((platform) => {
       const normal = platform.answer
       platform.answer = (url) => (url.endsWith('/oauth2/token') ? normal(url) : { status: 401 })
@@ -278,7 +278,7 @@ describe('after a refused handshake', () => {
     expect(await address.failure).toMatchObject({ code: 'STREAM_REFUSED' })
   })
 
-  it('it gives a handshake up that is not answered', async () => {
+  it('the client gives up a handshake that is not answered', async () => {
     const started = await served()
     started.platform.socketNow.end(1012)
     await untilNextSocket(started.platform, 2_000)
@@ -347,7 +347,7 @@ describe('tokens', () => {
 
 describe('what a display shows of the connection', () => {
   it.each(['tidegate.v1', 'tidegate.default'] as const)(
-    'what a display shows of the connection is its protocol: %s',
+    "a display shows the connection's protocol: %s",
     async (protocol) => {
       const { platform, events } = await start()
       platform.socketNow.open(protocol === 'tidegate.v1' ? protocol : '')
@@ -355,7 +355,7 @@ describe('what a display shows of the connection', () => {
     },
   )
 
-  it('what a display shows of the connection is the time of every heartbeat', async () => {
+  it('a display shows the time of every heartbeat', async () => {
     const times: string[] = []
     const onHeartbeat = (time: string) => times.push(time)
     const started = await start(undefined, { credentials: CREDENTIALS, onHeartbeat })
@@ -403,7 +403,7 @@ describe('a message that is no message', () => {
     expect(platform.socketNow.isClosed).toBe(false)
   })
 
-  it('ends everything when the service could not read the request', async () => {
+  it("an unreadable request ends the client's connection for good", async () => {
     const { platform, client } = await served()
     const executions = client.executions(M).catch((error) => error)
     await settled()

@@ -127,7 +127,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     return opened
   }
 
-  it('shows exact texts, the best prices next to each other, and no more than its levels', async () => {
+  it('the ladder element shows exact texts, the best prices next to each other, and no more than its levels', async () => {
     const { stage, part, faults } = await live()
     expect(stage.requests[0]?.channels[1]).toEqual({
       type: 'market_data',
@@ -141,7 +141,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     expect(faults).toEqual([])
   })
 
-  it('has the colours of a page that names its own as the element names them inside', async () => {
+  it('the ladder element has the colours of a page that names its own as the element names them inside', async () => {
     const { page } = await live()
     const css = ':root { --ask: rgb(1, 2, 3); } tidegate-book { --tidegate-book-ask: var(--ask); }'
     await page.evaluate(
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     expect(await page.evaluate(`getComputedStyle(${cell}).color`)).toBe('rgb(1, 2, 3)')
   })
 
-  it('says when its digest was last compared, and since when it is old', async () => {
+  it('the ladder element shows when its digest was last compared, and since when it is old', async () => {
     const { stage, part, page } = await live()
     expect(await part('digest')).toEqual(['Not compared with the service'])
     const digest = digestOf({ bids: new Map(BIDS), asks: new Map(ASKS) })

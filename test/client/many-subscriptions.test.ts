@@ -53,7 +53,7 @@ function expectWithinLimits({ requests }: HubSocket): void {
   }
 }
 
-it('subscribes 1,500 channels together, and resumes them together', async () => {
+it('the client subscribes 1,500 channels together, and resumes them together', async () => {
   const { client, simulation, events, sockets, step } = start(500, 2_000)
   const markets = [...simulation.sequencers.keys()]
   const books = markets.map((market) => client.book(market))
@@ -87,7 +87,7 @@ it.each([
   [220, 60],
   [20, 2],
 ])(
-  'of %i books, is refused what exceeds the limit of %i, and keeps everything else',
+  'a client of %i books is refused those over the limit of %i, and keeps everything else',
   async (count, subscriptionsMax) => {
     const { client, simulation, sockets, step } = start(count, subscriptionsMax)
     const markets = [...simulation.sequencers.keys()]
@@ -119,7 +119,7 @@ it.each([
   },
 )
 
-it('keeps its books when the limit is lowered while they are open', async () => {
+it('the client keeps its books when the limit is lowered while they are open', async () => {
   const { client, simulation, step } = start(30, 100)
   const markets = [...simulation.sequencers.keys()]
   const opening = Promise.all(markets.slice(0, 10).map((market) => client.book(market)))

@@ -78,7 +78,7 @@ describe('a request', () => {
     expect(platform.fetched[0]?.init.body?.toString()).toContain('scope=identity%3Awrite_account+x')
   })
 
-  it('sends bodies as JSON', async () => {
+  it('a request sends bodies as JSON', async () => {
     const { rest, sent } = start([{ status: 200, body: ACCOUNT }])
     expect(await rest.post('/v2/identity/accounts', { body: CREATE })).toEqual(ACCOUNT)
     expect(sent()[0]).toMatchObject({ method: 'POST', url: '/v2/identity/accounts', body: CREATE })
@@ -118,7 +118,7 @@ describe('the types', () => {
 })
 
 describe('a list', () => {
-  it('reads page by page, with the same filters', async () => {
+  it('a list reads page by page, with the same filters', async () => {
     const pages = [
       { items: [{ id: '1' }, { id: '2' }], next_page_cursor: 'c+1' },
       { items: [], next_page_cursor: 'c2' },
@@ -187,7 +187,7 @@ describe('a request is repeated', () => {
     expect(waits.get(platform)).toEqual([8_000, 9_000, 11_000])
   })
 
-  it('not when the service asks for a wait of hours', async () => {
+  it('a request is not repeated when the service asks for a wait of hours', async () => {
     const { rest, sent } = start([problem(429, 'daily_quota_exceeded', {}, { 'retry-after': '7200' })])
     await expect(rest.post('/v2/identity/accounts', { body: CREATE })).rejects.toMatchObject({
       code: 'daily_quota_exceeded',
@@ -224,7 +224,7 @@ describe('a request is repeated', () => {
     )
   })
 
-  it('but the record of another request is an error', async () => {
+  it("a repeated request that returns another request's record is an error", async () => {
     const other = problem(409, 'already_exists', { meta: { existing: { ...ACCOUNT, description: 'Other' } } })
     const { rest } = start([new TypeError('fetch failed'), other])
     await expect(rest.post('/v2/identity/accounts', { body: CREATE })).rejects.toMatchObject({ code: 'already_exists' })
@@ -234,7 +234,7 @@ describe('a request is repeated', () => {
     })
   })
 
-  it('not when it creates a record without a ref_id, unless it was certainly not executed', async () => {
+  it('a request that creates a record without a ref_id is only repeated if it was certainly not executed', async () => {
     const body = { profile_id: 'p', crypto_network: 'BITCOIN' as const }
     const lost = start([new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })])
     await expect(lost.rest.post('/v2/transfer/deposit-addresses', { body })).rejects.toMatchObject({

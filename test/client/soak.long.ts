@@ -149,7 +149,7 @@ function compare(lines: readonly Line[], reference: Reference) {
 }
 
 it(
-  `keeps right books for ${minutes} minutes, without a leak`,
+  `the client keeps right books for ${minutes} minutes, without a leak`,
   async () => {
     const service = await DisturbedService.start(folder.path)
     onTestFinished(() => service.stop('SIGKILL'))

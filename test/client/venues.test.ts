@@ -61,7 +61,7 @@ it('requests them where the service has them', async () => {
   expect(base.book.bestBid?.venues).toBeUndefined()
 })
 
-it('tells a loop of a level whose division alone changed, unless it changed back', async () => {
+it('the client reports a level whose division alone changed, unless it changed back', async () => {
   const { socket, book } = await open()
   const changes = book[Symbol.asyncIterator]()
   await changes.next()
@@ -85,7 +85,7 @@ it.each([
   ['have other decimals', [['kraken', '1.5']]],
   ['have nothing', [...ONE, ['coinbase', '0.0000']]],
   ['are named twice', BOTH.map(([, amount]) => ['kraken', amount])],
-])('begins again when the venues of a level %s', async (_name, venues) => {
+])('a book begins again when the venues of a level %s', async (_name, venues) => {
   const { platform, socket, events } = await open()
   socket.receive(update(2, '1.5000', venues))
   await platform.pass(1_000)
@@ -93,7 +93,7 @@ it.each([
   expect(events).toContainEqual({ type: 'RESYNC', market: M, channel: 'market_data', reason })
 })
 
-it.each([['kraken'], [['kraken']], [[['kraken', 1.5]]], [[[1, '1.5000']]]])('is not made of %j', async (venues) => {
+it.each([['kraken'], [['kraken']], [[['kraken', 1.5]]], [[[1, '1.5000']]]])('the venues of a level are not made of %j', async (venues) => {
   const { socket } = await open()
   socket.receive(update(2, '1.5000', venues))
   expect(socket.isClosed).toBe(true)

@@ -360,7 +360,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     ])
   })
 
-  it('shows the book at a time from a recording, and moves it with the slider', async () => {
+  it('the book page shows the book at a time from a recording, and moves it with the slider', async () => {
     const { page } = people.viewer
     await page.goto(`${stage.url}/markets/BTCUSD`)
     await page.getByRole('button', { name: 'Ten seconds ago' }).click()
@@ -380,7 +380,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     await version.waitFor()
   })
 
-  it('shows the share of the levels of each source of a market', async () => {
+  it("the market page shows each source's share of the levels", async () => {
     const { page } = people.viewer
     await page.goto(`${stage.url}/markets/XBTUSD`)
     await page.getByRole('cell', { name: /50 %/ }).nth(1).waitFor()
@@ -558,7 +558,7 @@ describe('with four eyes on operators', () => {
 })
 
 describe('with the keyboard alone', () => {
-  it('finds, opens, moves between rows, acts, and keeps the focus', async () => {
+  it('the keyboard alone finds, opens, moves between rows, acts, and keeps the focus', async () => {
     const stage = await openConsoleStage()
     const { page, context, faults } = await stage.person(browser, 'kim', 'admin')
     const focused = () => page.evaluate<string>('document.activeElement?.textContent ?? ""')

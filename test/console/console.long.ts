@@ -129,7 +129,7 @@ describe('the flows', () => {
     await page.getByText('The role was changed').waitFor()
   })
 
-  it('change the own password, and replace the own authenticator', async () => {
+  it('an operator changes the own password in the console, and replaces the own authenticator', async () => {
     const person = await stage.person(browser, 'nina', 'viewer')
     const { page } = person
     await page.goto(`${stage.url}/`)
@@ -171,7 +171,7 @@ describe('the flows', () => {
     await context.close()
   })
 
-  it('save a list as CSV', async () => {
+  it('the console saves a list as CSV', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/money/deposits`)
     const downloading = page.waitForEvent('download')
@@ -198,7 +198,7 @@ describe('the flows', () => {
   })
 })
 
-it('is within its budgets', async () => {
+it('the console is within its budgets', async () => {
   const folder = join(import.meta.dirname, '../../dist/console/assets')
   const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'))
   const bytes = scripts.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0)

@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await stage?.stop()
   })
 
-  it('lets the first admin set up an account with the link, log out, and log in again', async () => {
+  it('the console lets the first admin set up an account with the link, log out, and log in again', async () => {
     const context = await browser.newContext()
     const { page, faults } = await watchedPage(context, stage.service.operator.url)
     await page.goto(stage.setupLink)
@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
-  it('shows the live book of a market', async () => {
+  it('the console shows the live book of a market', async () => {
     const { page, faults, context } = await stage.person(browser, 'vera', 'viewer')
     // A service that has just started has no prices yet.
     await expect.poll(async () => (await stage.call('GET', '/markets/BTCUSD/prices')).items.length).toBeGreaterThan(0)
@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
-  it('lets a reviewer approve a rule, a treasurer settle a delivery, and an auditor find both by name', async () => {
+  it('the console lets a reviewer approve a rule, a treasurer settle a delivery, and an auditor find both by name', async () => {
     await stage.deposit('1250.50')
     const reviewer = await stage.person(browser, 'rita', 'reviewer')
     await reviewer.page.goto(`${stage.url}/review/rules/${stage.customer.pendingRuleId}`)
@@ -155,7 +155,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await Promise.all([reviewer, treasurer, auditor].map(({ context }) => context.close()))
   })
 
-  it('does not offer a viewer what only others may do, and the API refuses it', async () => {
+  it('the console does not offer a viewer what only others may do, and the API refuses it', async () => {
     const { page, call, context, faults } = await stage.person(browser, 'victor', 'viewer')
     const { pendingAccountId } = stage.customer
     await page.goto(`${stage.url}/review/accounts/${pendingAccountId}`)
@@ -168,7 +168,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
-  it('keeps the note of a reviewer that is refused, adds it, and shows it to a viewer', async () => {
+  it("the console keeps a reviewer's refused note, adds it, and shows it to a viewer", async () => {
     const { pendingAccountId } = stage.customer
     const reviewer = await stage.person(browser, 'nora', 'reviewer')
     await reviewer.page.goto(`${stage.url}/review/accounts/${pendingAccountId}`)
@@ -193,7 +193,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await Promise.all([reviewer, viewer].map(({ context }) => context.close()))
   })
 
-  it('saves the credentials of a new client as a file with which both clients work', async () => {
+  it('the console saves the credentials of a new client as a file with which both clients work', async () => {
     const { page, faults, context } = await stage.person(browser, 'carmen', 'admin')
     const saved = async () => {
       const downloading = page.waitForEvent('download')
@@ -233,7 +233,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
-  it('shows a connection as its client is served, and lets an admin close it', async () => {
+  it('the console shows a connection as its client is served, and lets an admin close it', async () => {
     const client = await stage.customer.connect()
     await client.subscribeAll('BTCUSD')
     const { page, faults, context } = await stage.person(browser, 'carla', 'admin')
@@ -253,7 +253,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
-  it('finds a customer by the beginning of its name, in the filter of a list and in the palette', async () => {
+  it('the console finds a customer by the beginning of its name, in the filter of a list and in the palette', async () => {
     await stage.call('POST', '/customers', { name: 'Northern Lights' })
     const { page, faults, context } = await stage.person(browser, 'fiona', 'viewer')
     await page.goto(`${stage.url}/review`)

@@ -265,7 +265,7 @@ describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
   })
 })
 
-it('what is copied from an address has no gaps, by the button and by a selection', async () => {
+it('an address is copied without gaps, by the button and by a selection', async () => {
   const { page, context } = admin
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${stage.url}/review/rules/${stage.customer.pendingRuleId}`)

@@ -119,7 +119,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       rmSync(folder, { recursive: true, force: true })
     })
 
-    it('has eight processes that pass their health checks', () => {
+    it('the cluster has eight processes that pass their health checks', () => {
       expect(processes).toHaveLength(8)
       for (const [name, { healthcheck }] of processes) {
         const [, file, ...words] = healthcheck?.test ?? []
@@ -157,7 +157,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       for (const reader of readers) reader.terminate()
     })
 
-    it.skipIf(!hasNginx)('is served under one address by its proxy (needs nginx)', async () => {
+    it.skipIf(!hasNginx)('the cluster is served under one address by its proxy (needs nginx)', async () => {
       const port = await claimPort()
       const hostOf = (_text: string, name: string) => new URL(service(name).http).host
       const file = readText('deploy/compose/nginx-cluster.conf')

@@ -188,7 +188,7 @@ describe.each(COMPOSE_FILES)('%s', (path) => {
   const nodes = Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
   const services = nodes.filter(([, { command: words }]) => words === undefined)
 
-  it('has valid configurations, without a variable that is not a setting', () => {
+  it('the Compose file has valid configurations, without a variable that is not a setting', () => {
     expect(nodes.length).toBeGreaterThan(0)
     for (const [, { environment = {}, volumes = [] }] of nodes) {
       expect(validConfig(environment).warnings).toEqual([])
@@ -197,7 +197,7 @@ describe.each(COMPOSE_FILES)('%s', (path) => {
     }
   })
 
-  it('gives every node a volume for its data, a stable host name, and the time and the files that it needs', () => {
+  it('the Compose file gives every node a volume for its data, a stable host name, and the time and the files that it needs', () => {
     for (const [name, service] of services) {
       const { config } = validConfig(service.environment ?? {})
       const mounts = (service.volumes ?? []).map((volume) => volume.split(':'))
@@ -211,7 +211,7 @@ describe.each(COMPOSE_FILES)('%s', (path) => {
     }
   })
 
-  it('names volumes, secrets and services that it has, and publishes ports on loopback only', () => {
+  it('the Compose file names volumes, secrets and services that it has, and publishes ports on loopback only', () => {
     const used = { volumes: new Set<string>(), secrets: new Set<string>() }
     for (const { volumes = [], secrets = [], ports = [], depends_on = {} } of Object.values(compose.services)) {
       for (const volume of volumes) if (!volume.startsWith('.')) used.volumes.add(volume.split(':')[0] as string)
@@ -223,7 +223,7 @@ describe.each(COMPOSE_FILES)('%s', (path) => {
     expect([...used.secrets].sort()).toEqual(Object.keys(compose.secrets ?? {}).sort())
   })
 
-  it('sets the kernel as deploy/sysctl.conf does, as far as a container can', () => {
+  it('the Compose file sets the kernel as deploy/sysctl.conf does, as far as a container can', () => {
     const host = new Map(
       [...readText('deploy/sysctl.conf').matchAll(/^([\w.]+) = (.+)$/gm)].map(([, key, value]) => [key, value]),
     )

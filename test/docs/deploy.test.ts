@@ -25,7 +25,7 @@ describe('the files of deploy/', () => {
     expect(result).toMatchObject({ ok: true, warnings: [] })
   })
 
-  it('agree on addresses: of the public listener in the proxy, of the operator listener in Prometheus', () => {
+  it('the files of deploy/ agree on the addresses of the public listener and the operator listener', () => {
     if (!result.ok) throw new Error('no configuration')
     const { config } = result
     expect(read('deploy/nginx.conf')).toContain(`server ${config['http.host']}:${config['http.port']};`)
@@ -52,7 +52,7 @@ describe('the files of deploy/', () => {
     expect(watchdogSeconds).toBeGreaterThan(result.config['process.hang_seconds'])
   })
 
-  it('limit requests per address at the limits of the service', () => {
+  it("the files of deploy/ limit requests per address at the service's limits", () => {
     if (!result.ok) throw new Error('no configuration')
     const { config } = result
     const nginx = read('deploy/nginx.conf')
@@ -68,7 +68,7 @@ describe('the files of deploy/', () => {
     expect([directive('client_header_timeout'), directive('client_body_timeout')]).toEqual(['10s', '10s'])
   })
 
-  it('allow the service as many open files as its settings need', () => {
+  it('the files of deploy/ allow the service as many open files as its settings need', () => {
     if (!result.ok) throw new Error('no configuration')
     const { log, lines } = captureLog()
     const limit = /^LimitNOFILE=(\d+)$/m.exec(read('deploy/tidegate.service'))?.[1] as string

@@ -100,12 +100,12 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     return result.config
   }
 
-  it('has a valid configuration for every pod, without a variable that is not a setting', () => {
+  it('the manifest has a valid configuration for every pod, without a variable that is not a setting', () => {
     expect(services).toHaveLength(1)
     for (const { spec } of pods) configOf(spec)
   })
 
-  it('gives every volume a mount and the config map and the Secret their names', () => {
+  it('the manifest gives every volume a mount and the config map and the Secret their names', () => {
     for (const { spec, volumeClaimTemplates = [] } of pods) {
       const volumes = [
         ...spec.volumes.map((volume) => volume.name),
@@ -126,14 +126,14 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     }
   })
 
-  it('keeps data in a folder below a volume, because the root of one may be writable by every user', () => {
+  it('the manifest keeps data in a folder below a volume, because the root of one may be writable by every user', () => {
     for (const { spec } of services) {
       const [mount] = spec.containers[0].volumeMounts.filter((candidate) => candidate.name === 'data')
       expect(configOf(spec).data_dir).toBe(`${mount?.mountPath}/data`)
     }
   })
 
-  it('lets pods run as the user of the image, without rights, on a read-only file system', () => {
+  it('the manifest lets pods run as the user of the image, without rights, on a read-only file system', () => {
     const [uid] = lastOf(image, 'USER').split(':').map(Number)
     for (const { spec } of pods) {
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: uid, fsGroup: uid })
@@ -170,7 +170,7 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     }
   })
 
-  it('selects the pods of the service everywhere, and no others', () => {
+  it('the manifest selects the pods of the service everywhere, and no others', () => {
     const [labels] = services.map(({ metadata }) => metadata.labels)
     for (const { spec } of manifests.filter(({ kind }) => kind !== 'Job')) {
       const selector = spec.podSelector?.matchLabels ?? spec.selector?.matchLabels ?? spec.selector
@@ -180,7 +180,7 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     for (const { spec } of of('Service')) expect(spec.ports?.map(({ targetPort }) => targetPort)).toEqual(['http'])
   })
 
-  it('lets only the namespace of the monitoring reach the operator listener', () => {
+  it('the manifest lets only the namespace of the monitoring reach the operator listener', () => {
     const [{ ingress = [] } = { ingress: undefined }] = of('NetworkPolicy').map(({ spec }) => spec)
     const open = ingress.filter(({ from }) => from === undefined).flatMap(({ ports }) => ports.map(({ port }) => port))
     const limited = ingress
@@ -189,7 +189,7 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     expect([open, limited]).toEqual([['http'], ['operator']])
   })
 
-  it.skipIf(!hasKubectl)('is built by kubectl (needs kubectl)', () => {
+  it.skipIf(!hasKubectl)('the manifest is built by kubectl (needs kubectl)', () => {
     const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
     expect(status, stderr).toBe(0)
     expect(stdout).not.toMatch(/image: tidegate$/m)
@@ -288,7 +288,7 @@ describe('deploy/kubernetes/roles', () => {
 describe.each(['postgresql', 'roles'])('a private certificate authority in deploy/kubernetes/%s', (name) => {
   const folder = `deploy/kubernetes/${name}`
 
-  it('has a file in every pod, which is named to PostgreSQL and NATS as the guide shows', () => {
+  it('a private certificate authority has a file in every pod, which PostgreSQL and NATS get as the guide shows', () => {
     const { configMapGenerator } = readYaml<Kustomization>(`${folder}/kustomization.yaml`)
     expect(configMapGenerator.flatMap(({ files }) => files)).toEqual(['tidegate.yaml', 'ca.crt'])
     // Empty until it is filled: it has comments alone.

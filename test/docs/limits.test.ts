@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { SHARED_POOLS } from '../../src/platform/base/shared-pool.ts'
 
-it('lists every shared pool of the code with its size, unit and holder', () => {
+it('the page about limits lists every shared pool of the code with its size, unit and holder', () => {
   const text = readFileSync('docs/reference/limits.md', 'utf8')
   const section = text.slice(text.indexOf('## Shared pools'), text.indexOf('## One connection without a token'))
   const rows = section

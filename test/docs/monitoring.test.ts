@@ -219,7 +219,7 @@ describe('the alert rules', () => {
     test.each([
       ['check', 'alert-rules.yaml'],
       ['test', 'alert-rules.test.yaml'],
-    ])('checked by promtool pass %s', (verb, file) => {
+    ])('the alert rules pass %s in promtool', (verb, file) => {
       const { status, stdout, stderr } = spawnSync('promtool', [verb, 'rules', file], { cwd: FOLDER, encoding: 'utf8' })
       expect(status, stdout + stderr).toBe(0)
     })
@@ -227,7 +227,7 @@ describe('the alert rules', () => {
 })
 
 describe('the dashboard', () => {
-  test('uses existing metrics and labels', () => {
+  test('the dashboard uses existing metrics and labels', () => {
     expect(queries.length).toBeGreaterThan(40)
     for (const [, expr] of queries) expectKnown(expr)
   })

@@ -70,7 +70,7 @@ describe('the commands of the page about receipts', () => {
     expect(await service.operator.metric('tidegate_receipts_signed_total')).toBeGreaterThanOrEqual(3)
   })
 
-  it('compare them with the recording, which no receipt of another book agrees with', async () => {
+  it("the page's commands compare receipts with the recording, which no receipt of another book agrees with", async () => {
     await service.stop()
     const [name] = readdirSync(inFolder('recordings')).filter((file) => file.endsWith('.recording'))
     const placeholder = /\S+\.recording/.exec(commands.join(' '))?.[0] as string

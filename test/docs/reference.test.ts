@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const documents = await apiDocuments()
 
 it.each([...referencePages(), ...documents, ...interfacePages(documents)])(
-  '%s is what `npm run docs` writes',
+  'the reference page %s is the output of `npm run docs`',
   (path, text) => {
     expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text)
   },

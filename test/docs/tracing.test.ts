@@ -112,7 +112,7 @@ it('a request is a trace with its transactions and statements, a step of the wor
   expect(below(step, 'store transaction').length).toBeGreaterThan(0)
 })
 
-it('updates of books are sampled once per second, from the arrival through the commit to the write', async () => {
+it('book updates are sampled once per second, from the arrival through the commit to the write', async () => {
   const client = await SampleClient.connect({ wsUrl: demo.ws_url, token })
   await client.subscribeAll('BTCUSD')
   await expect.poll(() => named('market update').length).toBeGreaterThan(1)
@@ -129,7 +129,7 @@ it('updates of books are sampled once per second, from the arrival through the c
   }
 })
 
-it('contains only what the page lists, and nothing private', () => {
+it('a trace contains only the attributes that the page lists, and nothing private', () => {
   for (const { name, attributes } of spans()) {
     const isRequest = /^(GET|POST|PATCH|DELETE|PUT) \//.test(name)
     expect(isRequest || page.includes(`\`${name}\``), name).toBe(true)

@@ -191,7 +191,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     })
 
     test(
-      'serves no wrong book, loses no execution silently, and is ready again by itself after each fault',
+      'the cluster serves no wrong book, loses no execution silently, and is ready again by itself after each fault',
       async () => {
         console.info(`seed ${SEED}, ${NODE}, ${MINUTES} minutes`)
         let number = 0
@@ -213,7 +213,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       MINUTES * 60_000 + 3_600_000,
     )
 
-    test('has converted and delivered every deposit that was acknowledged', async () => {
+    test('the cluster has converted and delivered every deposit that was acknowledged', async () => {
       const statuses = await deposits.stop()
       expect(deposits.acknowledged).toBeGreaterThan(5)
       expect(new Set(statuses)).toEqual(new Set(['COMPLETED']))

@@ -64,9 +64,9 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       executor?.close()
     })
 
-    test('is repaired when the feed that leads is killed', async () => survive(await watch.leader()))
+    test("the cluster's book is repaired when the leading feed is killed", async () => survive(await watch.leader()))
 
-    test('is repaired when a gateway is killed', () => survive('gateway-1'))
+    test("the cluster's book is repaired when a gateway is killed", () => survive('gateway-1'))
 
     test('each process builds only the parts of its role, and names the roles that serve a call', async () => {
       for (const name of cluster.names) {
@@ -91,7 +91,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       }
     })
 
-    test('has converted and delivered every deposit that was acknowledged', async () => {
+    test('the cluster has converted and delivered every deposit that was acknowledged', async () => {
       const statuses = await deposits.stop()
       expect(deposits.acknowledged).toBeGreaterThan(5)
       expect(new Set(statuses)).toEqual(new Set(['COMPLETED']))

@@ -52,7 +52,7 @@ async function findings(service: ServiceInside) {
   return results.flatMap(({ name, findings: all }) => all.map((finding) => ({ scenario: name, ...finding })))
 }
 
-it('breaks no rule, and nor does its relay', async () => {
+it('the example publication breaks no rule, and nor does its relay', async () => {
   const first = await start('first', 'simulator', {})
   const { clientId, clientSecret } = await first.operator.createClient()
   const up = {

@@ -263,7 +263,7 @@ function quantiles(times: readonly number[]): string {
 }
 
 it.runIf(IS_LONG)(
-  'serves no wrong book, and loses no execution unnoticed, when the publisher or a receiver is killed',
+  'the service serves no wrong book, and loses no execution unnoticed, when a publisher or receiver is killed',
   async () => {
     ensureBuilt()
     const seed = Number(process.env.TIDEGATE_KILLS_SEED ?? Date.now() % 2 ** 31)

@@ -79,7 +79,7 @@ function tradeTexts(executions: readonly (SampleLevel | SampleExecution)[]): str
   return executions.map(({ price, amount }) => `${amount} at ${price}`)
 }
 
-it('serves the book and the executions of an engine exactly, and rejects a market that it may not publish', async () => {
+it("the service serves an engine's book and executions exactly, and rejects a market that it may not publish", async () => {
   const [engine, other] = [newEngine('BTCUSD'), newEngine('ETHUSD')]
   const publisher = await connect(await publishToken())
   expect(await publisher.until(({ type }) => type === 'accepted')).toEqual({
@@ -143,7 +143,7 @@ async function receiptOf(symbol: string): Promise<string> {
   }
 }
 
-it('takes a receipt of a book for a token nowhere', async () => {
+it('a receipt of a book is accepted as a token nowhere', async () => {
   const engine = newEngine('BTCUSD', 'second-')
   const publisher = await connect(await publishToken())
   publisher.send(engine.snapshot())
@@ -168,7 +168,7 @@ it('takes a receipt of a book for a token nowhere', async () => {
   await publisher.close()
 })
 
-it('closes the publisher within 1 s when its token is revoked, and when its client is disabled', async () => {
+it('the publisher is closed within 1 s when its token is revoked, and when its client is disabled', async () => {
   const token = await publishToken()
   const first = await connect(token)
   const { clientId: client_id, clientSecret: client_secret } = engineClient
@@ -190,7 +190,7 @@ it('closes the publisher within 1 s when its token is revoked, and when its clie
   await service.operator.call('PATCH', `/clients/${client_id}`, { enabled: true })
 })
 
-it('admits a publisher that waits for the service to start when its markets exist', async () => {
+it('a publisher that waits for the service to start is admitted when its markets exist', async () => {
   const token = await publishToken()
   const { port } = new URL(service.ingest)
   await service.stop()
@@ -215,7 +215,7 @@ it('admits a publisher that waits for the service to start when its markets exis
   publisher.terminate()
 })
 
-it('never lets the client of the demo publish', async () => {
+it("the demo's client may never publish", async () => {
   const demo = await service.createDemoClient()
   expect(demo.scopes).not.toContain(PUBLISH_SCOPE)
   const { scopes } = await service.operator.call<{ scopes: string[] }>('GET', `/clients/${demo.clientId}`)
@@ -223,7 +223,7 @@ it('never lets the client of the demo publish', async () => {
   await expect(publishToken(demo)).rejects.toThrow('400 invalid_scope')
 })
 
-it('does not know the scope without the listener, also where a client had it before', async () => {
+it('the publish scope is unknown without the listener, also where a client had it before', async () => {
   await service.stop()
   service = await startServiceInside(folder.path, [market('BTC', 2, 10)])
   expect(service.ingest).toBe('')

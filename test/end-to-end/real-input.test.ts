@@ -59,7 +59,7 @@ describe('recorded books of Kraken', () => {
       await venue?.close()
     })
 
-    it('reach the client with the checksums of the exchange', async () => {
+    it("recorded books of Kraken reach the client with the exchange's checksums", async () => {
       const client = await SampleClient.connect({
         wsUrl: service.ws,
         token: await newToken(service),

@@ -163,7 +163,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         await server?.close()
       })
 
-      it('reach the client as the exchange had them', async () => {
+      it('recorded books reach the client as the exchange had them', async () => {
         client = await SampleClient.connect({
           wsUrl: service.ws,
           token: await newToken(service),

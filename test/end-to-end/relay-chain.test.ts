@@ -90,7 +90,7 @@ async function kill(node: Node): Promise<void> {
   node.service = await startServiceProcess('serve', node.folder, node.flags)
 }
 
-it('relays books and executions exactly, whatever happens to the connections between the nodes', async () => {
+it('a chain of nodes relays books and executions exactly, whatever happens to the connections between them', async () => {
   ensureBuilt()
   const seed = LONG ? Date.now() % 2 ** 31 : 20_261_123
   note(`relay chain: seed ${seed}`)

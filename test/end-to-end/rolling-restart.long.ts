@@ -256,7 +256,7 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
 describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
   titleWith('a rolling restart of a cluster under load on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
-    it('of every process, one after the other, fails no request and ends connections with 1012 alone', async () => {
+    it('a rolling restart of every process, one after the other, fails no request and ends connections with 1012 alone', async () => {
       const { cluster, load, more, proofs, replace, verifiers } = await startLoadedCluster({
         store: await migratedDatabase(),
       })
@@ -271,7 +271,7 @@ describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
     })
 
     it.skipIf(!EARLIER_RELEASE.isThere)(
-      `replaces the release before (commit ${EARLIER_RELEASE.commit} of the history) while both serve`,
+      `a rolling restart replaces the release before (commit ${EARLIER_RELEASE.commit} of the history) while both serve`,
       async ({ skip }) => {
         const program = buildEarlierRelease()
         if (program === undefined) return skip('the packages of the release before cannot be installed')

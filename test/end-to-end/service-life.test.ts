@@ -140,7 +140,7 @@ describe('serve', () => {
     expect(ws).toBe(http.replace('http', 'ws'))
   })
 
-  it('reports liveness, readiness and metrics on the operator listener alone', async () => {
+  it('serve reports liveness, readiness and metrics on the operator listener alone', async () => {
     const { url } = service.operator
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     const ready = await fetch(`${url}/readyz`)
@@ -188,7 +188,7 @@ describe('serve', () => {
       ],
     ]
 
-    it.each(revocations)('%s', async (_name, revoke) => {
+    it.each(revocations)('serve closes with 4003 before it answers the operator, and answers 403 from then on, when %s', async (_name, revoke) => {
       const client = await newClient(service)
       const [stream, bystander] = [
         await connect(service, client.token),
@@ -212,7 +212,7 @@ describe('serve', () => {
     })
   })
 
-  it('serve on SIGTERM becomes not ready at once, closes its connections with 1012 and exits with 0', async () => {
+  it('on SIGTERM serve becomes not ready at once, closes its connections with 1012 and exits with 0', async () => {
     await service.stop()
     service = await start('serve', { 'http.drain_delay_seconds': DRAIN_DELAY_SECONDS, 'stream.drain_seconds': 0 })
     const client = await newClient(service)

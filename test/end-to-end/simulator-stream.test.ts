@@ -53,7 +53,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
 
   afterAll(() => service?.stop())
 
-  it('are equal to what was committed and traded, for two clients of the documented stream', async () => {
+  it('simulated markets reach two clients of the documented stream as they were committed and traded', async () => {
     const customer = await service.operator.createClient()
     const { verifier, client, violations, checker } = await connect(service, await tokenOf(service, customer))
     const verification = startCommand(

@@ -64,7 +64,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
       const target = () => targets().of(transport)
       const address = () => `${target().credentials.ws_url}/`
 
-      it('shows a live book with exactly the texts of the stream', async () => {
+      it("the browser example shows a live book with exactly the stream's texts", async () => {
         const page = await newPage(browser)
         const errors: string[] = []
         page.on('pageerror', (error) => errors.push(error.message))
@@ -95,7 +95,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
         await page.close()
       })
 
-      it('shows a live ladder of the demo, which it checks, without credentials, at every name of this machine', async () => {
+      it('the demo page shows a checked live ladder without credentials, at every name of this machine', async () => {
         for (const host of isLong ? ['127.0.0.1', 'localhost'] : ['localhost']) {
           const page = await newPage(browser)
           const errors: string[] = []
@@ -121,7 +121,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
         }
       })
 
-      it('gives no token of the demo to a page of another origin, even one that may use the REST API', async () => {
+      it("the demo's token is not given to a page of another origin, even one that may use the REST API", async () => {
         const page = await newPage(browser)
         await page.goto(targets().page.url)
         const ask = (headers: Record<string, string>) =>
@@ -153,7 +153,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
         await page.close()
       })
 
-      it('is refused with the token but no subprotocol, with an invalid token, and without one', async () => {
+      it('a browser is refused with the token but no subprotocol, with an invalid token, and without one', async () => {
         const page = await newPage(browser)
         const logged: string[] = []
         page.on('console', (message) => logged.push(message.text()))

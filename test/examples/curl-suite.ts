@@ -19,7 +19,7 @@ export function curlSuite(targets: () => ExampleTargets): void {
         return stdout
       }
 
-      it('gets a token in both ways', async () => {
+      it('curl gets a token in both ways', async () => {
         const answers = (await run('token.sh')).trim().split('\n')
         expect(answers.map((answer) => JSON.parse(answer))).toEqual(
           ['body', 'basic'].map(() => ({
@@ -31,7 +31,7 @@ export function curlSuite(targets: () => ExampleTargets): void {
         )
       })
 
-      it('opens the stream', async () => {
+      it('curl opens the stream', async () => {
         expect((await run('handshake.sh', { SECONDS_LONG: '60' })).split('\r\n')).toEqual([
           'HTTP/1.1 101 Switching Protocols',
           'Upgrade: websocket',
@@ -42,7 +42,7 @@ export function curlSuite(targets: () => ExampleTargets): void {
         ])
       })
 
-      it('shows the documented error responses', async () => {
+      it('curl shows the documented error responses', async () => {
         const answers = (await run('errors.sh'))
           .trim()
           .split(/^# .*\n/m)

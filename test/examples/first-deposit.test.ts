@@ -18,7 +18,7 @@ describe.skipIf(CURL.isSkipped)(titleWith('the first deposit', CURL, 'curl'), ()
     [ACCOUNTS, [ACCOUNTS]],
     [RULES, [ACCOUNTS, RULES]],
     [DEPOSIT, [ACCOUNTS, RULES, DEPOSIT]],
-  ])('stops when %s is refused', async (refused, due) => {
+  ])('the first-deposit example stops when %s is refused', async (refused, due) => {
     const { path: folder, remove } = temporaryFolder()
     const asked: string[] = []
     const server = createServer((request, response) => {

@@ -25,7 +25,7 @@ function linksOf(page: string): string[] {
 }
 
 describe.each(PAGES)('%s', (page) => {
-  it('shows code that is identical in the examples', () => {
+  it('the guide shows code that is identical in the examples', () => {
     const blocks = [...textOf(page).matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map(
       ([, , path = '', code = '']) => ({
         path,
@@ -36,7 +36,7 @@ describe.each(PAGES)('%s', (page) => {
     expect(blocks.filter(({ path, code }) => !textOf(path).includes(code))).toEqual([])
   })
 
-  it('contains no broken link', () => {
+  it('the guide contains no broken link', () => {
     expect(linksOf(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })
@@ -49,7 +49,7 @@ describe('the guides together', () => {
 })
 
 describe('docs/how-to/clients.md', () => {
-  it('states for every close code what to do', () => {
+  it('docs/how-to/clients.md states for every close code what to do', () => {
     const text = textOf('docs/how-to/clients.md')
     const table = text.slice(text.indexOf('| code |'), text.indexOf('A new connection'))
     const codes = Object.values(CLOSE_CODES).map(({ code }) => String(code))

@@ -15,7 +15,7 @@ export function nodeSuite(targets: () => ExampleTargets): void {
     const node = (...args: string[]) =>
       startExample(process.execPath, [...args, 'BTCUSD', target().credentialsPath], target().environment)
 
-    it('keeps a book with the client', async () => {
+    it('the Node example keeps a book with the client', async () => {
       const stream = node(join(FOLDER, 'node/stream.mjs'))
       expect(flawsOf(await firstLines(stream, 20))).toEqual([])
       expect(stream.stderr()).toBe('')
@@ -23,7 +23,7 @@ export function nodeSuite(targets: () => ExampleTargets): void {
       await stream.result
     })
 
-    it('prints tops and trades with its built-in WebSocket', async () => {
+    it('the Node example prints tops and trades with its built-in WebSocket', async () => {
       const stream = node(...BUILTIN_FLAGS, join(FOLDER, 'node/stream-builtin.mjs'))
       expect(await stream.line((line) => line.startsWith('open'))).toBe('open, tidegate.default')
       expect(await stream.line((line) => line.includes(' top '))).toMatch(
@@ -40,7 +40,7 @@ export function nodeSuite(targets: () => ExampleTargets): void {
 
   describe.skipIf(CURL.isSkipped)(titleWith('wscat', CURL, 'curl for its token'), () => {
     describe.each(transportsOf('TLS'))('over %s', (transport) => {
-      it.each(['header', 'subprotocol'])('prints the stream, with the token as a %s', async (tokenAs) => {
+      it.each(['header', 'subprotocol'])('the Node example prints the stream, with the token as a %s', async (tokenAs) => {
         const { credentialsPath, environment } = targets().of(transport)
         const wscat = startExample('sh', [join(FOLDER, 'wscat/stream.sh'), 'BTCUSD', credentialsPath], {
           ...environment,

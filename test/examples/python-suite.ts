@@ -19,7 +19,7 @@ export function pythonSuite(targets: () => ExampleTargets): void {
     describe.each(transportsOf('TLS'))('over %s', (transport) => {
       const target = () => targets().of(transport)
 
-      it('keeps a book with stream.py', async () => {
+      it('stream.py keeps a book', async () => {
         const stream = python(target(), join(FOLDER, 'stream.py'), 'BTCUSD', target().credentialsPath)
         expect(flawsOf(await firstLines(stream, 20))).toEqual([])
         stream.child.kill('SIGINT')
@@ -27,7 +27,7 @@ export function pythonSuite(targets: () => ExampleTargets): void {
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       })
 
-      it('gets tokens with requests-oauthlib', async () => {
+      it('requests-oauthlib gets tokens', async () => {
         const program = python(target(), join(FOLDER, 'token_requests_oauthlib.py'), target().credentialsPath)
         const { code, stdout, stderr } = await program.result
         const token = 'bearer for 3600 s, scope exchange:read_aggregated_marketdata_stream'
@@ -43,7 +43,7 @@ export function pythonSuite(targets: () => ExampleTargets): void {
         })
       })
 
-      it('detects no error in our frames', async () => {
+      it('the Python WebSocket library detects no error in our frames', async () => {
         const program = python(
           target(),
           join(import.meta.dirname, 'strict-client.py'),
@@ -72,7 +72,7 @@ export function pythonSuite(targets: () => ExampleTargets): void {
       })
     })
 
-    it('reconnects when the operator closes its connection', async () => {
+    it('the Python example reconnects when the operator closes its connection', async () => {
       const target = targets().of('TCP')
       const { operator } = target.service
       const { clientId, clientSecret } = await operator.createClient()
@@ -97,7 +97,7 @@ export function pythonSuite(targets: () => ExampleTargets): void {
         return { code, stdout, stderr: stderr.trim() }
       }
 
-      it('does not reconnect for an unknown market', async () => {
+      it('the Python example does not reconnect for an unknown market', async () => {
         expect(await lastWords('NONEUSD', target().credentialsPath)).toEqual({
           code: 1,
           stdout: '',
@@ -107,12 +107,12 @@ export function pythonSuite(targets: () => ExampleTargets): void {
         })
       })
 
-      it('does not reconnect with a wrong secret', async () => {
+      it('the Python example does not reconnect with a wrong secret', async () => {
         const path = target().writeCredentials('wrong-secret', { client_secret: 'wrong' })
         expect(await lastWords('BTCUSD', path)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^no token: /) })
       })
 
-      it('does not reconnect without an entry in the streaming allow list', async () => {
+      it('the Python example does not reconnect without an entry in the streaming allow list', async () => {
         const { service } = target()
         const { customerId, clientId, clientSecret } = await service.operator.createClient()
         const path = target().writeCredentials('not-allowed', { client_id: clientId, client_secret: clientSecret })

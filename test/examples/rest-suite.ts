@@ -12,7 +12,7 @@ const BITCOIN_ADDRESS = 'bc1q[02-9ac-hj-np-z]{38}'
 
 export function restSuite(targets: () => ExampleTargets): void {
   describe.skipIf(CURL.isSkipped)(titleWith('REST with curl', CURL, 'curl'), () => {
-    it.each(transportsOf('TCP'))('completes the first ten minutes over %s', async (transport) => {
+    it.each(transportsOf('TCP'))('the REST example completes the first ten minutes over %s', async (transport) => {
       const { credentialsPath, environment } = targets().of(transport)
       const script = join(FOLDER, 'first-ten-minutes.sh')
       const { code, stdout, stderr } = await startExample('sh', [script, credentialsPath], environment).result

@@ -46,7 +46,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
   afterAll(() => stage?.close())
 
   it.each(CHOSEN.map((attack, index) => [attack.name, attack, index] as const))(
-    'holds: %s',
+    'a service under attack holds: %s',
     async (_name, attack, index) => {
       const random = new Random(SEED + index)
       const { seen, failures } = await attack.run({ stage: await running(), random, scale: 'short', round: 0 })
@@ -55,7 +55,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
     },
   )
 
-  it('stops cleanly afterwards, without an error in its log', async () => {
+  it('a service that was attacked stops cleanly afterwards, without an error in its log', async () => {
     const ending = await running()
     ending.signal('SIGTERM')
     expect(await ending.untilEnded(120_000)).toBe('code 0')

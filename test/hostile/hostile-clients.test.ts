@@ -70,7 +70,7 @@ for (const { transport, requests } of CAMPAIGNS) {
       folder.remove()
     })
 
-    it('are each answered as documented, or closed with the documented code', async () => {
+    it('malformed requests are each answered as documented, or closed with the documented code', async () => {
       const { service, field } = siege
       let isOver = false
       const campaign = runAttacks(field, SEED, requests).finally(() => {
@@ -88,14 +88,14 @@ for (const { transport, requests } of CAMPAIGNS) {
       expect(Object.values(report.requests).reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(requests)
     })
 
-    it('disturb no other connection', async () => {
+    it('malformed requests disturb no other connection', async () => {
       await honest.compareWithNewcomer()
       expect(honest.problems()).toEqual([])
       expect(honest.newcomers).toBeGreaterThan(1)
       expect(honest.heartbeatGapMillisecondsMax).toBeLessThan(BEAT_GAP_MILLISECONDS_MAX)
     })
 
-    it('leave no connection, no open file and no memory behind', async () => {
+    it('malformed requests leave no connection, no open file and no memory behind', async () => {
       const { operator } = siege.service
       await expect.poll(() => operator.metric('tidegate_connections')).toBe(HONEST_CLIENTS)
       const openFilesMax = openFilesBefore + OPEN_FILES_SLACK
@@ -112,7 +112,7 @@ for (const { transport, requests } of CAMPAIGNS) {
       expect(watch.residentBytesMax - residentBefore).toBeLessThan(GROWTH_BYTES_MAX)
     })
 
-    it('do not prevent the service from stopping, without an error in its log or a secret in its output', async () => {
+    it('malformed requests do not prevent the service from stopping, without an error in its log or a secret in its output', async () => {
       watch.stop()
       await honest.close()
       expect(await stopAttackedService(siege)).toEqual([])

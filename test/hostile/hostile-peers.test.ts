@@ -128,7 +128,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('sends requests without end and reads nothing is no longer read, and its resources are freed when it disconnects', async () => {
+  it('a peer that sends requests without end and reads nothing is no longer read, and its resources are freed when it disconnects', async () => {
     const frame = frameBytes({ opcode: OPCODES.text, payload: '{"type":"subscription_list"}' })
     const batch = Buffer.concat(Array.from({ length: 2_000 }, () => frame))
     const peer = await openStream()
@@ -148,7 +148,7 @@ describe('a peer that', () => {
     await expect.poll(connections).toBe(HONEST_CLIENTS)
   })
 
-  it('subscribes and unsubscribes a thousand times is answered each time and leaves no book behind', async () => {
+  it('a peer that subscribes and unsubscribes a thousand times is answered each time and leaves no book behind', async () => {
     const peer = await openStream()
     const channel = { type: 'market_data', params: { market: 'ETHUSD' } }
     for (let count = 0; count < 500; count++) {

@@ -48,7 +48,7 @@ describe('request heads that never end', () => {
     ['in the URL', `GET /${'x'.repeat(HEAD_BYTES)}`],
     ['in one field', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(HEAD_BYTES)}`],
     ['in many fields', `GET / HTTP/1.1\r\nHost: x\r\n${`${'a'.repeat(20)}: ${'b'.repeat(2_500)}\r\n`.repeat(178)}`],
-  ])('%s occupy no more than the budget, in any number', async (_case, head) => {
+  ])('endless request heads %s occupy no more than the budget, in any number', async (_case, head) => {
     const before = watch.residentBytes
     const target = targetOf(service.http)
     const peers: RawPeer[] = []
@@ -77,7 +77,7 @@ describe('request heads that never end', () => {
 const PRLIMIT = spawnSync('prlimit', ['--version']).status === 0
 
 describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (needs prlimit)'}`, () => {
-  it('close none of the existing ones; the node is not ready until a descriptor is free again', async () => {
+  it('connections over the open-file limit close none of the existing ones; the node is unready until a descriptor is free', async () => {
     const probe = await RawPeer.connect(targetOf(service.operator.url))
     const ask = async (): Promise<{ status: number; failing: string[] }> => {
       probe.received = Buffer.alloc(0)

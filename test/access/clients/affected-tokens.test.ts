@@ -120,7 +120,7 @@ function change(directory: Directory, content: Content, isWhole: boolean): Affec
 const names = (affected: AffectedTokens, { clientId, customerId }: AccessToken) =>
   affected.all || affected.clientIds.has(clientId) || affected.customerIds.has(customerId)
 
-it('are all tokens about which a decision changes, except that of a revocation that ends', () => {
+it('the affected tokens are all those whose decision changes, except when a revocation ends', () => {
   check(
     property(integer(), (seed) => {
       const random = new Random(seed)
@@ -148,7 +148,7 @@ it('are all tokens about which a decision changes, except that of a revocation t
   )
 })
 
-it('are none when the same content is read again, and those of one client when it alone differs', () => {
+it("the affected tokens are none after reading the same content again, and one client's when it alone differs", () => {
   const random = new Random(1)
   const directory = new Directory()
   const content = { ...randomContent(random), revokedKeyIds: [] }

@@ -267,7 +267,7 @@ describe('the directory is reloaded in full', () => {
   })
 })
 
-it('what another program wrote without a version is found within 30 s, and affects nothing else', async () => {
+it('a row that another program wrote without a version is found within 30 s, and affects nothing else', async () => {
   const [client, other] = [await newClient(), await newClient()]
   const follower = await follow()
   const seen: AffectedTokens[] = []

@@ -78,7 +78,7 @@ function discover(authentication: openid.ClientAuth, id = clientId): Promise<ope
 const payloadOf = (token: string) => JSON.parse(atob(token.split('.')[1] as string)) as Record<string, unknown>
 
 describe.each(METHODS)('openid-client with %s', (method, authenticationOf) => {
-  it('discovers the service, gets a token that opens the stream, and revokes it', async () => {
+  it('openid-client discovers the service, gets a token that opens the stream, and revokes it', async () => {
     const configuration = await discover(authenticationOf(clientSecret))
     const metadata = configuration.serverMetadata()
     expect(metadata.token_endpoint_auth_methods_supported).toContain(method)
@@ -137,7 +137,7 @@ describe.each(METHODS)('openid-client with %s', (method, authenticationOf) => {
 })
 
 describe('the rotation of a secret', () => {
-  it('always leaves the client one secret that works, and ends no token', async () => {
+  it('rotating a secret always leaves the client one secret that works, and ends no token', async () => {
     const second = await write(db, (transaction) => createSecret(transaction, 'test', clientId))
     await node.until((directory) => directory.secretHashes(clientId).length === 2)
     const grant = async (secret: string) =>

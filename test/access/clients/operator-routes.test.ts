@@ -187,7 +187,7 @@ describe('customers', () => {
 })
 
 describe('lists', () => {
-  it('page through every record once, newest first or oldest first', async () => {
+  it('lists page through every record once, newest first or oldest first', async () => {
     for (let count = 0; count < 5; count++) await newCustomer()
     const all = (await ask('GET', '/customers?limit=1000')).body
     expect(all).not.toHaveProperty('next_page_cursor')

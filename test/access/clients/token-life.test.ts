@@ -161,7 +161,7 @@ function describeTakenAway(): void {
   ]
 
   it.each(ways)(
-    'through %s closes its connections on every node with the documented code and refuses it from then on',
+    "a revocation through %s closes the token's connections on every node with the documented code and refuses it afterwards",
     async (...way) => {
       const [what, take, refused] = way
       const code = refused === 401 ? 4001 : 4003
@@ -181,7 +181,7 @@ function describeTakenAway(): void {
     },
   )
 
-  it('through all tokens of a client spares a token granted in the same second, and its secrets', async () => {
+  it('revoking all tokens of a client spares a token granted in the same second, and its secrets', async () => {
     const client = await newClient()
     const { client_id } = client.credentials
     const old = await tokenOf(one, client)
@@ -204,7 +204,7 @@ function describeTakenAway(): void {
 }
 
 function describeRevocation(): void {
-  it('is in force on this node when it is answered, returns no body, and leaves one audit row', async () => {
+  it('a revocation is in force on this node when it is answered, returns no body, and leaves one audit row', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const kept = await tokenOf(one, client)
@@ -221,7 +221,7 @@ function describeRevocation(): void {
     expect(items[1]?.action).not.toBe('token.revoke')
   })
 
-  it('has no effect on the token of another client, on an invalid token, or on an expired one', async () => {
+  it("a revocation has no effect on another client's token, an invalid token, or an expired one", async () => {
     const client = await newClient()
     const stranger = await newClient()
     const token = await tokenOf(one, client)
@@ -235,7 +235,7 @@ function describeRevocation(): void {
     expect(await one.status(token)).toBe(401)
   })
 
-  it('that cannot be stored is 503, and the token remains valid', async () => {
+  it('a revocation that cannot be stored is 503, and the token remains valid', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const failing: Db = { ...db, transaction: () => Promise.reject(new StoreUnavailable('the store is gone')) }
@@ -247,7 +247,7 @@ function describeRevocation(): void {
     await node.close()
   })
 
-  it('that this node cannot read back is 503 too: it may be in force elsewhere, but not here', async () => {
+  it('a revocation that this node cannot read back is 503 too: it may be in force elsewhere, but not here', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const node = await AuthNode.open({ db, clock: time })
@@ -258,7 +258,7 @@ function describeRevocation(): void {
     await node.close()
   })
 
-  it('counts towards 10,000 unexpired ones per client; revoking all tokens resets the count', async () => {
+  it('a revocation counts towards 10,000 unexpired ones per client; revoking all tokens resets the count', async () => {
     const client = await newClient()
     const { client_id } = client.credentials
     const [issued, expiry] = [0, HOUR].map((after) => new Date(nowMilliseconds() + after).toISOString())
@@ -279,7 +279,7 @@ function describeRevocation(): void {
   const knows = (node: AuthNode, token: string) =>
     [...node.directory.revokedTokens].some(({ tokenId }) => tokenId === idOf(token))
 
-  it("is deleted 25 hours after the token has expired by the store's clock, and not before", async () => {
+  it("a revocation is deleted 25 hours after its token has expired by the store's clock, and not before", async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     await revoke(one, client, token)
@@ -291,7 +291,7 @@ function describeRevocation(): void {
     await Promise.all(nodes.map((node) => node.until(() => !knows(node, token))))
   })
 
-  it('is not undone by a node whose clock is ahead', async () => {
+  it('a revocation is not undone by a node whose clock is ahead', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     await revoke(one, client, token)
@@ -306,7 +306,7 @@ function describeRevocation(): void {
     }
   })
 
-  it('holds on a node whose clock lags, for as long as that node considers the token unexpired', async () => {
+  it('a revocation holds on a node with a lagging clock as long as that node considers the token unexpired', async () => {
     const client = await newClient()
     const token = await tokenOf(one, client)
     const behind = new NodeClock(nowMilliseconds() - 20 * HOUR)
@@ -323,7 +323,7 @@ function describeRevocation(): void {
     await late.close()
   })
 
-  it('of all tokens restores none that was revoked individually, whichever clock issued it', async () => {
+  it('revoking all tokens restores none that was revoked individually, whichever clock issued it', async () => {
     const client = await newClient()
     const ahead = await AuthNode.open({ db, clock: new NodeClock(nowMilliseconds() + 3 * HOUR) })
     const tokens = [await tokenOf(one, client), await tokenOf(ahead, client)]
@@ -349,7 +349,7 @@ function describeKeys(): void {
   const stateOf = async (id: string) => (await documents()).find((key) => key.id === id)?.state
   const rotate = () => write(db, (transaction) => rotateSigningKeys(transaction, 'test', nowMilliseconds()))
 
-  it('rotate without a token being refused: published, signing, verifying, retired', async () => {
+  it('signing keys rotate without a token being refused: published, signing, verifying, retired', async () => {
     const keepers = await Promise.all(
       stores.map((store) => AuthNode.open({ db: store, clock: time, signingKeyDays: 30 })),
     )
@@ -382,7 +382,7 @@ function describeKeys(): void {
     expect(await statuses(await tokenOf(one, client))).toEqual([426, 426, 426, 426])
   })
 
-  it('rotate automatically: one successor, an hour before it is due, whichever node acts first', async () => {
+  it('signing keys rotate automatically: one successor, an hour before it is due, whichever node acts first', async () => {
     const first = one.directory.keys.at(-1)
     const start = first?.signsFromMilliseconds ?? Number.NaN
     const days = Math.ceil((nowMilliseconds() - start) / DAY) + 2
@@ -406,7 +406,7 @@ function describeKeys(): void {
     expect(one.directory.keys.at(-1)).toEqual(newest)
   })
 
-  it('that are published start to sign while the store is unavailable, and a rotation that is due runs when it is back', async () => {
+  it('a published key starts to sign while the store is unavailable, and a due rotation runs when it is back', async () => {
     const client = await newClient()
     const state = { isDown: false }
     const broken: Db = {
@@ -433,14 +433,14 @@ function describeKeys(): void {
     await node.close()
   })
 
-  it('that are pending are created once: rotating again changes nothing', async () => {
+  it('a pending signing key is created once: rotating again changes nothing', async () => {
     const { id } = await rotate()
     const rows = (await documents()).length
     expect((await rotate()).id).toBe(id)
     expect((await documents()).length).toBe(rows)
   })
 
-  it('that are revoked while they sign are replaced at once, by the pending key or a new one', async () => {
+  it('a signing key that is revoked while it signs is replaced at once, by the pending key or a new one', async () => {
     const client = await newClient()
     for (const isComing of [true, false]) {
       const coming = isComing ? (await rotate()).id : undefined
@@ -461,7 +461,7 @@ function describeKeys(): void {
     }
   })
 
-  it('that are revoked before they sign leave their predecessor signing', async () => {
+  it('a key that is revoked before it signs leaves its predecessor signing', async () => {
     const client = await newClient()
     const keyId = keyIdOf(await tokenOf(one, client))
     const { id } = await rotate()
@@ -472,7 +472,7 @@ function describeKeys(): void {
     expect(keyIdOf(await tokenOf(one, client))).toBe(keyId)
   })
 
-  it('that have ended keep no private key', async () => {
+  it('a signing key that has ended keeps no private key', async () => {
     const { id } = await rotate()
     await write(db, (transaction) => revokeSigningKey(transaction, 'test', id, nowMilliseconds()))
     const rows = await db

@@ -15,7 +15,7 @@ const { tables } = createQueries(async () => ({
   release: async () => undefined,
 }))
 
-it('runs once more after a run during which it became due, however often', async () => {
+it('the upkeep runs once more after a run during which it became due, however often', async () => {
   const clock = new VirtualClock()
   const ends: (() => void)[] = []
   // Each run finds an expired revocation.

@@ -327,7 +327,7 @@ describe('whoever issued credentials', () => {
     await ask(requester, 'POST', `/change-requests/${id}/decline`, {})
   }
 
-  it('whoever issued credentials cannot confirm through them, nor through those that were issued with them, and the reverse', async () => {
+  it('an operator cannot confirm through credentials that the operator issued, nor through ones issued with those', async () => {
     fourEyes = []
     await addPerson('root', 'admin')
     await addPerson('made', 'admin', 'root')
@@ -344,7 +344,7 @@ describe('whoever issued credentials', () => {
     expect((await confirm('grace', (await request('last')).id)).status).toBe(200)
   })
 
-  it('whoever issued credentials cannot confirm with a token that they have made for another operator', async () => {
+  it('an operator cannot confirm with a token that the operator made for another operator', async () => {
     fourEyes = []
     await addPerson('maker', 'admin')
     const { body } = await ask('maker', 'POST', '/operators/grace/tokens', { name: 'stealthy' })
@@ -355,7 +355,7 @@ describe('whoever issued credentials', () => {
     expect((await confirm('grace', (await request('maker')).id)).status).toBe(200)
   })
 
-  it('whoever issued credentials is both the one who requested them and the one who confirmed that', async () => {
+  it('credentials are bound to both operators: the one who requested them and the one who confirmed', async () => {
     fourEyes = []
     await addPerson('chief', 'admin')
     await addPerson('deputy', 'admin')
@@ -367,7 +367,7 @@ describe('whoever issued credentials', () => {
     for (const name of ['chief', 'deputy']) await refused(name, 'tim by two', `/deliveries/${newId()}/settle`)
   })
 
-  it('whoever issued credentials is the holder of the single token, which confirms nothing', async () => {
+  it('the holder of the single token counts as its issuer and confirms nothing', async () => {
     fourEyes = ['approvals']
     const own = (await node.ask('POST', `/rules/${newId()}/approve`, WHY)).body.request
     expect(codeOf(await confirm('grace', own.id))).toEqual([403, 'own_request'])

@@ -224,7 +224,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at oper
   it.each([
     ['is reset', 'confirms the link'],
     ['confirms the link', 'is reset'],
-  ])('%s, %s', async (first, second) => {
+  ])("a reset operator cannot sign in, and its reset's link is open, when first it %s, then it %s", async (first, second) => {
     for (let statements = 1; statements <= STATEMENTS_MAX; statements++) {
       const a = await addOperator(`${first.replaceAll(' ', '-')}-${statements}`)
       const [one, two] = [first, second].map((name) => WORKS[name]?.(a, a, a) as Work)

@@ -133,7 +133,7 @@ describe.each([
   ['tom', REQUESTS],
   ['amy', { ...REQUESTS, ...OF_ADMINS }],
 ] as const)('%s alone', (name, calls) => {
-  it.each(Object.keys(calls))('changes nothing with %s, and cannot confirm it', async (path) => {
+  it.each(Object.keys(calls))('an operator alone changes nothing with %s, and cannot confirm it', async (path) => {
     const [method, url, body] = (calls as typeof REQUESTS)[path] as Call
     const before = await state()
     const requested = await ask(name, method, url(), { ...body(), ...WHY })
@@ -217,7 +217,7 @@ describe('whoever confirms a credential', () => {
   }
 
   it.each(Object.keys(issues))(
-    'whoever confirms a credential never sees the %s, which its requester has and cannot use before',
+    'whoever confirms a credential never sees the %s, and its requester cannot use it before',
     async (kind) => {
       const [method, path, body] = issues[kind] as Call
       const request = async () => (await ask('amy', method, path(), { ...body(), ...WHY })).body
@@ -242,7 +242,7 @@ describe('whoever confirms a credential', () => {
     },
   )
 
-  it('whoever confirms a credential gets it neither by repeating the request, nor does the requester', async () => {
+  it('whoever confirms a credential does not get it by repeating the request, and nor does the requester', async () => {
     const name = `new ${++reports}`
     const request = (who: string) => ask(who, 'POST', '/operators/custodian/tokens', { name, ...WHY })
     expect((await request('amy')).body.token).toMatch(/^tgo_/)
@@ -362,7 +362,7 @@ describe('a change to the record after the comparison of its version', () => {
 })
 
 describe('two people', () => {
-  it('two people create money together, once the second one has seen it', async () => {
+  it('two people two people create money together, once the second one has seen it', async () => {
     require([])
     await node.operator('POST', '/operators', { name: 'tim', role: 'treasurer' })
     tokens.set('tim', (await node.operator('POST', '/operators/tim/tokens', { name: 'own' })).body.token)

@@ -79,7 +79,7 @@ describe('an ID token', () => {
     expect(await logIn()).toBe('ada')
   })
 
-  it.each(wrong)('%s is refused', async (_name, claims) => {
+  it.each(wrong)('an ID token %s is refused', async (_name, claims) => {
     issuer.claims = { sub: 'subject-0', ...claims() }
     const earlier = lastReason()
     expect(await logIn()).toBe('failed')
@@ -117,7 +117,7 @@ describe('the redirection back', () => {
     ['with nothing', 'expired', () => ''],
   ]
 
-  it.each(queries)('%s is refused as %s, and sends the code nowhere', async (_name, reason, query) => {
+  it.each(queries)('a redirection back %s is refused as %s, and sends the code nowhere', async (_name, reason, query) => {
     issuer.claims = { sub: 'subject-0' }
     expect(await logIn(node, query)).toBe(reason)
     expect(issuer.requests).not.toContain('/token')
@@ -138,7 +138,7 @@ describe('an issuer', () => {
     ['whose answer is huge', (response) => answer(response, 200, { text: 'x'.repeat(300_000) })],
   ]
 
-  it.each(failing)('%s is unavailable, for logins that have begun and for new ones', async (_name, fault) => {
+  it.each(failing)('an issuer %s is unavailable, for logins that have begun and for new ones', async (_name, fault) => {
     for (const path of ['/token', '/jwks', DISCOVERY]) {
       issuer.reset()
       issuer.claims = { sub: 'subject-0' }

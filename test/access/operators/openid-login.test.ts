@@ -174,7 +174,7 @@ describe('a login at the issuer', () => {
     expect([await thief.session(), (await thief.loginWays()).openid.refusal]).toEqual([401, { reason: 'failed' }])
   })
 
-  it('ends after ten minutes', async () => {
+  it('a login at the issuer ends after ten minutes', async () => {
     const browser = newBrowser()
     const { url } = await signIn(browser, 'ada-0001', { toEnd: false })
     node.clock.advance(600_000)

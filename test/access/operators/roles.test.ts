@@ -71,7 +71,7 @@ async function newToken(operator: string, role?: OperatorRole) {
 }
 
 describe.each(OPERATOR_ROLES)('an operator with the role %s', (role) => {
-  it('may make exactly the calls of that role', async () => {
+  it('an operator may make exactly the calls of its role', async () => {
     const { headers } = await newToken(await newOperator(role))
     const refused = new Set<string>()
     const ask = async (call: string): Promise<void> => {
@@ -112,7 +112,7 @@ describe('an API token', () => {
     expect([status, body.code, body.meta]).toEqual([409, 'invalid_state', { current: 'reviewer' }])
   })
 
-  it('ends when it is revoked, and while its operator is disabled', async () => {
+  it('an API token ends when it is revoked, and while its operator is disabled', async () => {
     const operator = await newOperator('viewer')
     const { id, headers } = await newToken(operator)
     const statusNow = async () => (await node.ask('GET', '/desk', undefined, headers)).status

@@ -97,7 +97,7 @@ describe('a session', () => {
   const create = (headers: Readonly<Record<string, string>>) =>
     node.ask('POST', '/operators', { name: `made-${++people}`, role: 'viewer' }, headers)
 
-  it('changes something only for a page of this listener, with the token of the session', async () => {
+  it('a session changes something only for a page of this listener, with the token of the session', async () => {
     const { headers, cookie, csrf } = session
     expect((await create(headers)).status).toBe(200)
     const other = await (await newPerson('admin')).logIn()
@@ -153,7 +153,7 @@ describe('a session', () => {
     expect(codeOf(await whoAmI({ cookie: `__Host-tidegate-operator=${secret}` }))).toEqual([401, 'unauthorized'])
   })
 
-  it('ends half an hour after the last request', async () => {
+  it('a session ends half an hour after the last request', async () => {
     const { headers } = await person.logIn()
     for (let count = 0; count < 3; count++) {
       node.clock.advance(29 * 60_000)
@@ -163,7 +163,7 @@ describe('a session', () => {
     expect(codeOf(await whoAmI(headers))).toEqual([401, 'session_ended'])
   })
 
-  it('ends twelve hours after the login, however it is used', async () => {
+  it('a session ends twelve hours after the login, however it is used', async () => {
     const { headers } = await person.logIn()
     const { body } = await whoAmI(headers)
     const end = Date.parse(body.expires_at)
@@ -175,7 +175,7 @@ describe('a session', () => {
     expect(codeOf(await whoAmI(headers))).toEqual([401, 'session_ended'])
   })
 
-  it('ends when its operator signs out, is disabled, is reset or gets another role', async () => {
+  it('a session ends when its operator signs out, is disabled, is reset or gets another role', async () => {
     const other = await newPerson('viewer')
     const signedOut = await other.logIn()
     const still = await other.logIn()
@@ -334,7 +334,7 @@ describe('a setup link', () => {
     node.clock.advance(600_000)
   })
 
-  it('ends after a day, and when there is a newer one', async () => {
+  it('a setup link ends after a day, and when there is a newer one', async () => {
     const name = `person-${++people}`
     const first = await newLink(name)
     const second = linkOf((await node.ask('POST', `/operators/${name}/reset`, {})).body)

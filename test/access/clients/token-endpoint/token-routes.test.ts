@@ -313,7 +313,7 @@ describe('invalid_client', () => {
 
 describe('grant type and scope', () => {
   it.each(['password', 'authorization_code', 'Client_Credentials', 'client_credentials '])(
-    'grant type and scope return unsupported_grant_type for %s',
+    'the grant type %s returns unsupported_grant_type',
     async (grantType) => {
       expectError(await post(form({ grant_type: grantType })), 400, 'unsupported_grant_type')
     },
@@ -335,7 +335,7 @@ describe('grant type and scope', () => {
     expectError(await post(form({ scope })), 400, 'invalid_scope', description)
   })
 
-  it('grant each scope of the table to a client that holds it, and to no other', async () => {
+  it('the token endpoint grants each scope of the table to a client that holds it, and to no other', async () => {
     onTestFinished(() => directory.replace(truth()))
     for (const scope of Object.keys(SCOPES) as Scope[]) {
       const [client] = truth().clients
@@ -371,7 +371,7 @@ describe('HTTP errors of the token endpoint', () => {
   it.each([
     ['exactly 64 KiB is read', 65_536, 200],
     ['one byte more is 413', 65_537, 413],
-  ])('limit a body of %s, at both endpoints and in both media types', async (_what, length, status) => {
+  ])('both endpoints limit a body of %s in both media types', async (_what, length, status) => {
     const padded = form({ x: '' })
     padded.set('x', 'x'.repeat(length - String(padded).length))
     expect([String(padded).length, (await post(padded)).status]).toEqual([length, status])
@@ -524,7 +524,7 @@ describe('the request rate of an address', () => {
     expect(more.headers.get('ratelimit')).toBe('"token";r=0;t=1')
   })
 
-  it('counts concurrent requests before they are answered, and returns the token of the bucket for a successful one', async () => {
+  it('the address rate counts concurrent requests before their response, and a successful one returns its token', async () => {
     const answers = await Promise.all(Array.from({ length: 2 * BURST }, () => at('crowd', wrong())))
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(BURST)
     for (let count = 0; count < BURST; count++) expect((await at('fleet', form())).status).toBe(200)

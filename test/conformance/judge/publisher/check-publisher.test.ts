@@ -244,7 +244,7 @@ describe('docs/how-to/test-your-publisher.md', () => {
     expect(rowsOf(page)).toEqual([...scenarios, ...rules])
   })
 
-  it('names sections that the protocol has', () => {
+  it('docs/how-to/test-your-publisher.md names sections that the protocol has', () => {
     const protocol = readFileSync(new URL('../../../../docs/how-to/feeding-your-own-book.md', import.meta.url), 'utf8')
     const headings = [...protocol.replaceAll('`', '').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading)
     const sections = new Set(Object.values(PUBLISHER_RULES).map(({ section }) => section))

@@ -362,7 +362,7 @@ describe('StreamChecker', () => {
     expect(checker.levels(M)).toEqual({ bids: 1, asks: 1 })
   })
 
-  it.each(CASES)('reports $name once, and nothing else: $title', ({ name, messages, opening = OPENING }) => {
+  it.each(CASES)('StreamChecker reports $name once, and nothing else: $title', ({ name, messages, opening = OPENING }) => {
     expect(play(opening).names).toEqual([])
     expect(play([...opening, ...messages]).names).toEqual([name])
   })
