@@ -108,7 +108,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
     return query
   }
 
-  it('list their own matching records and no others', async () => {
+  it('customers of one service list their own matching records and no others', async () => {
     let found = 0
     for (let question = 0; question < QUESTIONS; question++) {
       const { customer, ...own } = random.pick(customers)
@@ -134,7 +134,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
     expect(found, 'a test that finds nothing shows nothing').toBeGreaterThan(QUESTIONS / 2)
   }, 600_000)
 
-  it('get the same response for a record of another customer as for one that does not exist', async () => {
+  it('customers of one service get the same response for a record of another customer as for one that does not exist', async () => {
     const [mine, theirs] = customers as [Known, Known]
     const { customer } = mine
     const account = (id: string) => customer.call('GET', `${ACCOUNTS}/${id}`)

@@ -250,7 +250,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs Po
     { when: 'as they are', arePlannedFor: true },
     { when: 'as they were before nearly all of them came', arePlannedFor: false },
   ])(
-    'read no more than a page for each entry of an array, with statistics of the records $when',
+    'a list page reads no more than a page for each entry of an array, with statistics of the records $when',
     async ({ arePlannedFor }) => {
       await prepare(arePlannedFor)
       const problems: string[] = []
@@ -290,7 +290,7 @@ describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs Po
     { when: 'as they are', arePlannedFor: true },
     { when: 'as they were before nearly all of them came', arePlannedFor: false },
   ])(
-    'read for a filter by changes a bounded number of records, with statistics of the records $when',
+    'a list filtered by changes reads a bounded number of records, with statistics of the records $when',
     async ({ arePlannedFor }) => {
       await open()
       const customers: [changed: 'every hundredth' | 'newest fiftieth' | 'all', customer: RestCustomer][] = [

@@ -188,7 +188,7 @@ describe('a page of large records ends at 2 MiB', () => {
     },
   )
 
-  it('and contains at least one record, however large', async () => {
+  it('a page contains at least one record, however large', async () => {
     const { customerId } = rich
     await sql`update accounts set description = repeat('x', 3000000) where customer_id = ${customerId}
       and id = (select id from accounts where customer_id = ${customerId} order by created_at desc, id desc offset 1 limit 1)`.execute(

@@ -79,7 +79,7 @@ describe('the report of an installation', () => {
     )
   })
 
-  it('reports after ten seconds that no response has come, as with a firewall that drops packets', () => {
+  it('an installation reports after ten seconds that no response has come, as with a firewall that drops packets', () => {
     expect(reportOf().text(9)).not.toContain('none yet')
     expect(reportOf().text(10)).toMatch(/0 fetched, 10 s, the registry has sent none yet$/)
   })

@@ -13,7 +13,7 @@ function creation() {
   return { run: () => ended, end }
 }
 
-it('creates the accounts of one customer one at a time, and does not delay another customer', async () => {
+it('the queue creates the accounts of one customer one at a time, and does not delay another customer', async () => {
   const queue = new CreationQueue(new VirtualClock())
   const first = creation()
   const order: string[] = []
@@ -31,7 +31,7 @@ it('creates the accounts of one customer one at a time, and does not delay anoth
   expect(order).toEqual(['A1', 'B', 'A2'])
 })
 
-it('refuses a creation at once when too many of the customer wait, and one that has waited for 2 s', async () => {
+it('the queue refuses a creation at once when too many of the customer wait, and one that has waited for 2 s', async () => {
   const clock = new VirtualClock()
   const queue = new CreationQueue(clock)
   const first = creation()
@@ -46,7 +46,7 @@ it('refuses a creation at once when too many of the customer wait, and one that 
   expect(await queue.run('A', async () => 'made')).toBe('made')
 })
 
-it('creates the next account after a creation that failed', async () => {
+it('the queue creates the next account after a creation that failed', async () => {
   const queue = new CreationQueue(new VirtualClock())
   const failing = queue.run('A', async () => {
     throw new Error('as asked')

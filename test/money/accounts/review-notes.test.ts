@@ -30,7 +30,7 @@ describe.each(['account', 'rule'])('notes about an %s', (kind) => {
   const list = async (id: string, query = '') => (await node.operator('GET', `${pathOf(id)}${query}`)).body
   const audit = async (id: string) => (await node.operator('GET', `/audit?subject=${id}`)).body.items
 
-  it('are kept with author and time, newest first, each with an audit row that has not its text', async () => {
+  it('a review note is kept with author and time, newest first, with an audit row without its text', async () => {
     const id = await newSubject(kind)
     expect(await list(id)).toEqual({ items: [] })
     const first = (await add(id.toUpperCase(), 'Called the customer.\nNo answer.')).body
@@ -49,7 +49,7 @@ describe.each(['account', 'rule'])('notes about an %s', (kind) => {
     expect(earlier.detail).toEqual({ note_id: first.id })
   })
 
-  it('are read in pages, whose cursors belong to one record', async () => {
+  it('review notes are read in pages, whose cursors belong to one record', async () => {
     const [id, other] = [await newSubject(kind), await newSubject(kind)]
     for (const text of ['a', 'b', 'c']) await add(id, text)
     const page = await list(id, '?limit=2')
@@ -64,7 +64,7 @@ describe.each(['account', 'rule'])('notes about an %s', (kind) => {
     ])
   })
 
-  it('are added once when a request is repeated', async () => {
+  it('a review note is added once when a request is repeated', async () => {
     const id = await newSubject(kind)
     const first = (await add(id, 'once')).body
     expect((await add(id, 'once')).body).toEqual(first)
@@ -90,14 +90,14 @@ describe.each(['account', 'rule'])('notes about an %s', (kind) => {
     expect(await list(id)).toEqual({ items: [] })
   })
 
-  it('have up to 2000 characters, of any plane', async () => {
+  it('a review note has up to 2000 characters, of any plane', async () => {
     const id = await newSubject(kind)
     const text = '\u{1F600}'.repeat(2_000)
     expect((await add(id, text)).body.text).toBe(text)
     expect((await add(id, 'a\0b')).body.code).toBe('invalid_request')
   })
 
-  it('of an unknown record are 404', async () => {
+  it('the review notes of an unknown record are 404', async () => {
     for (const id of [NO_ONE, 'x']) {
       for (const answer of [await add(id, 'x'), await node.operator('GET', pathOf(id))]) {
         expect([answer.status, answer.body.code]).toEqual([404, 'not_found'])
@@ -105,7 +105,7 @@ describe.each(['account', 'rule'])('notes about an %s', (kind) => {
     }
   })
 
-  it('are at most 200, however many are added at once', async () => {
+  it('a record has at most 200 review notes, however many are added at once', async () => {
     const id = await newSubject(kind)
     for (let count = 1; count < NOTES_MAX; count++) await add(id, `note ${count}`)
     const answers = await Promise.all(['a', 'b', 'c'].map((text) => add(id, text)))
@@ -129,7 +129,7 @@ it('a customer sees no note in anything it can read', async () => {
   }
 })
 
-it('notes outlive decisions: they are added and read in every state', async () => {
+it('review notes outlive decisions: they are added and read in every state', async () => {
   const id = await newSubject('account')
   await node.operator('POST', `/accounts/${id}/notes`, { text: 'before' })
   await node.operator('PATCH', `/accounts/${id}`, { summary_status: 'DENIED' })

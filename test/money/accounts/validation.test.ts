@@ -308,7 +308,7 @@ it('a body with any Content-Encoding is refused', async () => {
 })
 
 describe('the checks of a request', () => {
-  it('run in the order path, method, token, client, scope, rate, media type, size, body, record', async () => {
+  it('the checks of a request run in the order path, method, token, client, scope, rate, media type, size, body, record', async () => {
     const limited = await RestNode.open({ db: node.db, ratePerSecond: 1 })
     try {
       const who = await limited.newCustomer(['identity:read_account', 'identity:write_account'])

@@ -128,7 +128,7 @@ describe.runIf(isEmbedded)('when the store crashes', () => {
     expect(statements - before).toBe(1)
   })
 
-  it('nothing or everything of an account is stored', async () => {
+  it('an account is stored completely or not at all when the store crashes', async () => {
     customer = await node.newCustomer()
     killAfter = 1
     const cut = await create(customer)

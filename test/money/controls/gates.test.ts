@@ -56,24 +56,24 @@ describe('gates', () => {
     ['PAUSED', sql`update controls set paused_assets = '{BTC,USDC}'`, 'the asset USDC is paused'],
     ['PAUSED', sql`update controls set paused_networks = '{ETHEREUM}'`, 'the network ETHEREUM is paused'],
     ['PAUSED', sql`update controls set paused_pairs = '{USDC/USD}'`, 'the pair USDC/USD is paused'],
-  ])('close with %s', async (code, change, detail) => {
+  ])('gates close with %s', async (code, change, detail) => {
     expect(await findingAfter(change)).toEqual({ code, detail })
   })
 
-  it('gates stay open for an account that is not reviewed yet, another asset, and the other direction of a pair', async () => {
+  it('gates gates stay open for an account that is not reviewed yet, another asset, and the other direction of a pair', async () => {
     expect(await findingAfter(sql`update accounts set review_status = 'PENDING'`)).toBeUndefined()
     expect(await findingAfter(sql`update controls set paused_assets = '{BTC}'`)).toBeUndefined()
     expect(await findingAfter(sql`update controls set paused_pairs = '{USD/USDC}'`)).toBeUndefined()
   })
 
-  it('stop deliveries alone when deliveries are paused', async () => {
+  it('gates stop deliveries alone when deliveries are paused', async () => {
     const paused = sql`update controls set deliveries_paused = true`
     expect(await findingAfter(paused)).toBeUndefined()
     const finding = await findingAfter(paused, { isDelivery: true })
     expect(finding).toEqual({ code: 'PAUSED', detail: 'deliveries are paused' })
   })
 
-  it('answer each of many subjects, in their order', async () => {
+  it('gates answer each of many subjects, in their order', async () => {
     const blocked = await addOwner(db)
     await sql`update accounts set admin_disabled = true where profile_id = ${blocked.profileId}`.execute(db.tables())
     const subject = { assets: ['USDC'], networks: [], isDelivery: false }

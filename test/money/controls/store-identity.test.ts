@@ -69,7 +69,7 @@ async function waitingDetails(db: Db) {
 const DETAIL = 'deliveries are paused since the store was restored or promoted'
 
 describe.runIf(inject('engine') === 'embedded')('an embedded store', () => {
-  it('hands out nothing after an older copy of its folder was put back', async () => {
+  it('an embedded store hands out nothing after an older copy of its folder was put back', async () => {
     const data = temporaryFolder()
     const folder = join(data, 'store')
     const open = async () => {
@@ -115,7 +115,7 @@ describe.runIf(inject('engine') === 'embedded')('an embedded store', () => {
     await again.watch.stop()
   })
 
-  it('hands out nothing in another data folder, where it was brought', async () => {
+  it('an embedded store hands out nothing in another data folder, where it was brought', async () => {
     const db = await openEmbedded({ folder: join(temporaryFolder(), 'store'), log, clock })
     cleanups.push(() => db.close())
     await migrate(db, log)
@@ -137,7 +137,7 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
     return db
   }
 
-  it('hands out nothing in a copy of its database, before anything has looked at the copy', async () => {
+  it('a store on PostgreSQL hands out nothing in a copy of its database, before anything has looked at the copy', async () => {
     const url = await migratedDatabase()
     const db = openPostgres({ url, connectionsMax: 3, log, clock, random: Math.random })
     const { watch } = await watchOf(db, temporaryFolder())
@@ -154,7 +154,7 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
     await node.watch.stop()
   })
 
-  it('hands out nothing on another timeline, nor behind what a process has seen of its log', async () => {
+  it('a store on PostgreSQL hands out nothing on another timeline, nor behind what a process has seen of its log', async () => {
     const db = openServer(await migratedDatabase())
     const data = temporaryFolder()
     await (await watchOf(db, data)).watch.stop()

@@ -99,7 +99,7 @@ const balance = () => balanceOf(db, owner.profileId, 'USDC')
 const calls = () => owners.calls.map(({ call }) => call)
 
 describe('a claim', () => {
-  it('hands out what is due, the oldest first, each to one executor at a time', async () => {
+  it('a claim hands out due deliveries, the oldest first, each to one executor at a time', async () => {
     const ids = await addDeliveries(db, owner, 3)
     const first = await claim({ limit: 2 })
     expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 2))
@@ -128,7 +128,7 @@ describe('a claim', () => {
     ])
   })
 
-  it('hands out nothing that is sent to a webhook, unless it was claimed before', async () => {
+  it('a claim hands out no delivery that is sent to a webhook, unless it was claimed before', async () => {
     const id = await claimedOne()
     await addDeliveries(db, owner, 1)
     await letPass(db, [id], 61)
@@ -162,7 +162,7 @@ describe('a claim of one delivery', () => {
       claimDelivery(transaction, owners, { actor: `operator:${executor}`, executor }, id, 60, hasWebhook),
     )
 
-  it('hands out this one, due or not, in the name of its caller', async () => {
+  it('a claim of one delivery hands it out, due or not, in the name of its caller', async () => {
     const [other, id = ''] = await addDeliveries(db, owner, 2)
     await sql`update deliveries set next_attempt_at = clock_timestamp() + interval '1 day' where id = ${id}`.execute(
       db.tables(),
@@ -226,7 +226,7 @@ describe('a claim of one delivery', () => {
 })
 
 describe('gates', () => {
-  it('gates are read before a delivery is handed out, and what they stop does not stop others', async () => {
+  it('gates are read before a delivery is handed out, and one that they stop does not stop others', async () => {
     const [blocked = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     const [open = ''] = await addDeliveries(db, await addOwner(db), 1)
@@ -243,7 +243,7 @@ describe('gates', () => {
     expect(calls()).toEqual([waits, 'waits no more'])
   })
 
-  it('gates are passed by what the operator released, unless something is paused', async () => {
+  it('gates are passed by deliveries that the operator released, unless something is paused', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     expect(await claim()).toEqual([])
@@ -271,7 +271,7 @@ describe('gates', () => {
     expect(await inReview()).toBe(0)
   })
 
-  it('gates hold what was not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
+  it('gates hold payments that were not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
     const attempted = await claimedOne()
     const [waiting = ''] = await addDeliveries(db, owner, 1)
     owners = recordingOwners(new Map([['USDC', 1n]]))
@@ -495,7 +495,7 @@ describe('a late settlement', () => {
   })
 })
 
-it('shows how many are in each state, and how long the oldest waits, at the first look', async () => {
+it('the metrics show how many deliveries are in each state, and how long the oldest waits, at the first look', async () => {
   const [id = ''] = await addDeliveries(db, owner, 2)
   await sql`update deliveries set created_at = created_at - interval '1 hour' where id = ${id}`.execute(db.tables())
   const registry = createMetricsRegistry()

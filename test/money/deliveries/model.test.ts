@@ -19,7 +19,7 @@ const EXPECTED = {
   'FAILED settle_late': 'SETTLED',
 }
 
-it('has these steps and no others', () => {
+it('the delivery model has these steps and no others', () => {
   const steps = DELIVERY_STATUSES.flatMap((status) =>
     EVENTS.flatMap((event) => {
       const after = stepAfter(status, event)

@@ -205,7 +205,7 @@ async function failBy(who: Who, id: string, attempt: number, isStated: boolean):
 const availableOf = async () => (await balanceOf(db, owner.profileId, 'USDC')).available
 
 describe('a delivery fails only when every attempt is known not to have paid it', () => {
-  it.each(CELLS)('%s reports it when %s: %s', async (who, history, verdict) => {
+  it.each(CELLS)("a delivery's failure can be reported by %s when %s: %s", async (who, history, verdict) => {
     const unstated = await deliveryAfter(history)
     const isPlain = verdict === 'yes'
     expect(await failBy(who, unstated.id, unstated.attempt, false)).toBe(isPlain ? 'failed' : 'earlier_attempt_unknown')
@@ -218,7 +218,7 @@ describe('a delivery fails only when every attempt is known not to have paid it'
   })
 
   it.each(CELLS.filter(([who, history]) => who === 'token' && history !== 'nothing was handed out'))(
-    '%s cannot report an earlier attempt when %s, nor repeat one after the delivery is final',
+    'the reporter %s cannot report an earlier attempt when %s, nor repeat one after the delivery is final',
     async (who, history) => {
       const { id, attempt } = await deliveryAfter(history)
       expect(await failBy(who, id, attempt - 1, true)).toBe('invalid_state')
@@ -263,7 +263,7 @@ it('the audit row of a failure has the statement about earlier attempts', async 
 })
 
 describe('a webhook that answers REFUSED', () => {
-  it('also answers for its earlier attempts without an answer', async () => {
+  it('a webhook that answers REFUSED also answers for its earlier attempts without an answer', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await send(id, NO_ANSWER, NO_ANSWER, REFUSED)
     expect(await rowOf(id)).toMatchObject({ status: 'FAILED', fail_code: 'REFUSED' })

@@ -193,7 +193,7 @@ describe('an executor that', () => {
     ['answers 410', answer(410)],
     ['answers 500 before it pays', answer(500)],
     ['redirects', answer(302)],
-  ])('%s is asked again with the same id and body, and pays once', async (_, behaviour) => {
+  ])('an executor that %s is asked again with the same id and body, and pays once', async (_, behaviour) => {
     const id = await deliver(behaviour)
     expect(await rowOf(id)).toMatchObject({ status: 'CLAIMED', attempt: 1 })
     expect(await balance()).toEqual(STILL_OUT)

@@ -69,7 +69,7 @@ const bucket = (available: string, others: object = {}) => ({
 })
 
 describe('a correction of an amount', () => {
-  it('reverses the credit and makes another one, with the entries that the customer sees', async () => {
+  it('a correction reverses the credit and makes another one, with the entries that the customer sees', async () => {
     const { profileId, body, deposit } = await wrongDeposit()
     const corrected = await correct(deposit.id, { amount: '5.5' })
     expect(corrected).toMatchObject({ id: deposit.id, amount: '5.5', status: 'COMPLETED', reason })

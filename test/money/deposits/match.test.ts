@@ -64,12 +64,12 @@ describe('the rule of the address or memo', () => {
 describe('what an address is converted into', () => {
   const address = { ...ADDRESS, conversionTargetAsset: 'USDG' }
 
-  it('what an address is converted into comes before rules about the profile, on every network of the address', () => {
+  it("an address's target asset comes before rules about the profile, on every network of the address", () => {
     expect(found({ address, ofProfile })).toEqual([null, 'USDG'])
     expect(found({ address }, { network: 'BASE' })).toEqual([null, 'USDG'])
   })
 
-  it('what an address is converted into is there already, or cannot be had', () => {
+  it("an address's target asset is there already, or cannot be had", () => {
     expect(found({ address, ofProfile }, { asset: 'USDG' })).toBe('NO_RULE')
     expect(found({ address }, { asset: 'ETH' })).toBe('NOT_CONVERTIBLE')
   })

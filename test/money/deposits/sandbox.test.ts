@@ -134,7 +134,7 @@ describe('a deposit for testing', () => {
   })
 })
 
-it('marks its store: it is not served without rest.sandbox again', async () => {
+it('a sandbox deposit marks its store, which is not served without rest.sandbox again', async () => {
   await checkDepositMode(node.db, true)
   await expect(checkDepositMode(node.db, false)).rejects.toThrow(
     'rest.sandbox must be true: the store has sandbox deposits. For real deposits use another store: another data_dir',

@@ -21,7 +21,7 @@ import { normalTxHash } from '../../../src/money/deposits/tx-hash.ts'
 import { wavesOf } from '../../../src/money/deposits/waves.ts'
 
 describe('states', () => {
-  it('states move forward by reports', () => {
+  it('deposit states move forward by reports', () => {
     const table = DEPOSIT_STATUSES.map((present) => DEPOSIT_STATUSES.map((reported) => reportEffect(present, reported)))
     expect(table).toEqual([
       ['unchanged', 'complete', 'fail'],
@@ -30,7 +30,7 @@ describe('states', () => {
     ])
   })
 
-  it('states are changed by the operator as the table says, and in no other way', () => {
+  it('deposit states are changed by the operator as the table says, and in no other way', () => {
     const steps: Record<string, string> = {}
     for (const action of ['hold', 'release', 'reject', 'reverse', 'return'] as const) {
       for (const status of DEPOSIT_STATUSES) {

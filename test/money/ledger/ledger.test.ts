@@ -158,7 +158,7 @@ describe('locked balances', () => {
     expect(await balanceOf(a)).toMatchObject({ available: '2' })
   })
 
-  it('locked balances are made where they are missing, and are those that were asked for', async () => {
+  it('locked balances are created where they are missing, and match the request', async () => {
     const [a, b] = profiles as [string, string]
     await db.transaction(async (transaction) => {
       const keys = [
@@ -283,7 +283,7 @@ describe('checkpoints', () => {
     return rows.map(({ last }) => Number(last))
   }
 
-  it('cover all postings, and a balance is the same with them and without', async () => {
+  it('checkpoints cover all postings, and a balance is the same with them and without', async () => {
     const before = await deskOf('BTC')
     await postAll(move({ bucket: 'desk' }, EXTERNAL, 7n, 'BTC'), move(EXTERNAL, { bucket: 'desk' }, 30n, 'BTC'))
     expect(await deskOf('BTC')).toBe(before + 23n)

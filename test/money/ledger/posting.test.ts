@@ -36,7 +36,7 @@ function sumOf(postings: readonly Posting[], asset: string, wanted: LedgerAccoun
 }
 
 describe('postings', () => {
-  it('change each balance by credits less debits, what is owed by debits less credits', () => {
+  it("postings change an asset's balance by credits less debits, and a debt's by debits less credits", () => {
     fc.assert(
       fc.property(fc.array(posting, { maxLength: 30 }), (postings) => {
         const changes = balanceChanges(postings)

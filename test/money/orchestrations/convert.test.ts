@@ -158,7 +158,7 @@ describe('a conversion whose destination is outside', () => {
   it.each([
     ['USDG', [{ type: 'CONVERSION' }, { type: 'CONVERSION' }]],
     ['USDC', []],
-  ])('hands %s over to a delivery', async (destinationAsset, entries) => {
+  ])('a conversion with an outside destination hands %s over to a delivery', async (destinationAsset, entries) => {
     const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
     const row = await attempt(() => ({ destinationAsset, destination, metadata: { a: 'b' } }), { feeBps: 100 })
     expect(row).toMatchObject({ status: 'PROCESSING', step: 'deliver', kind: null, destination_amount: '4950000' })
@@ -274,7 +274,7 @@ describe('the result of a delivery', () => {
 })
 
 describe('what can never be converted', () => {
-  it('what can never be converted fails, and the amount is available again', async () => {
+  it('an impossible conversion fails, and the amount is available again', async () => {
     const row = await attempt(() => ({ destinationAsset: 'USD', sourceAmount: 9_999n }))
     expect(row).toMatchObject({ status: 'FAILED', fail_code: 'NOT_CONVERTIBLE' })
     expect(await balanceOf(db, owner.profileId, 'USDC')).toMatchObject({ available: 9_999n, in_transit: 0n })

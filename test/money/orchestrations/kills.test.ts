@@ -90,7 +90,7 @@ async function settleAccepted(db: Db): Promise<void> {
   }
 }
 
-it(`${KILLS} processes are killed while three reporters report each payment in an order of its own: one credit each`, async () => {
+it(`${KILLS} killed processes cause one credit per payment, while three reporters report each in an order of its own`, async () => {
   const addresses = await withStore(async (db) => {
     await migrate(db, createLog('error'))
     return [...(await createReceivers(db, RECEIVERS)), ...(await createReceivers(db, RECEIVERS, OUTSIDE))]

@@ -14,7 +14,7 @@ describe('before a price is asked for', () => {
     ['RECEIVABLE', 'HOLD', true],
     ['ACCOUNT_BLOCKED', 'HOLD', false],
     ['CUSTOMER_DISABLED', 'HOLD', false],
-  ] as const)('%s waits for %s', (code, waitingFor, isRetried) => {
+  ] as const)('an orchestration with the finding %s waits for %s before a price', (code, waitingFor, isRetried) => {
     const wait = { kind: 'wait', waitingFor, detail: 'why', isRetried }
     expect(beforePrice({ ...OPEN, finding: { code, detail: 'why' } })).toEqual(wait)
     // The clock stands, so it is not over, and nothing fails behind a closed gate.

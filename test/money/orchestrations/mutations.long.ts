@@ -70,7 +70,7 @@ afterEach(() => {
 })
 
 describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (needs PostgreSQL):', () => {
-  it.each(Object.entries(MUTATIONS))('%s', async (guard, mutation) => {
+  it.each(Object.entries(MUTATIONS))('the simulation notices when this is switched off: %s', async (guard, mutation) => {
     const applied = mutate(mutation.statements ?? [])
     const noticed: string[] = []
     for (const seed of SEEDS) {

@@ -38,7 +38,7 @@ const reached = new Set<string>()
 let crashes = 0
 
 it.each(Array.from({ length: numRuns }, (_, index) => seed + index))(
-  'keeps every amount where it belongs, seed %i',
+  'the simulation keeps every amount where it belongs, seed %i',
   async (worldSeed) => {
     const world = await World.open(new Random(worldSeed))
     try {
@@ -51,7 +51,7 @@ it.each(Array.from({ length: numRuns }, (_, index) => seed + index))(
   },
 )
 
-it('reaches what it is made for, and processes die in it', () => {
+it('the simulation reaches the cases it is made for, and processes die in it', () => {
   // One world may be without what most have.
   const wanted = numRuns >= 50 ? [...REACHED, ...REACHED_BY_MANY] : REACHED
   expect(wanted.filter((name) => !reached.has(name))).toEqual([])

@@ -216,7 +216,7 @@ describe('concurrent decisions', () => {
     }
   })
 
-  it('approve a rule exactly once', async () => {
+  it('concurrent decisions approve a rule exactly once', async () => {
     const { id } = await make()
     const before = await addressCount()
     const approve = () => untilServed(() => node.operator('POST', `/rules/${id}/approve`))

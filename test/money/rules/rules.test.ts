@@ -199,7 +199,7 @@ describe('unknown ids', () => {
     expect((await list(`?ids=${rule.id}`)).items).toEqual([rule])
   })
 
-  it('unknown ids are distinguished from ids that do not match the profile, which are 400: its account, deposits of another profile', async () => {
+  it('ids that do not match the profile are 400, unlike unknown ids: its account, deposits of another profile', async () => {
     const bob = await newAccount(customer, 'bob')
     for (const [changes, pointer] of [
       [{ account_id: bob.accountId }, '/account_id'],

@@ -75,7 +75,7 @@ describe('the pair of assets', () => {
 })
 
 describe('the source network', () => {
-  it.each(CRYPTO_NETWORK_NAMES)('%s is accepted for the assets that it carries', (network) => {
+  it.each(CRYPTO_NETWORK_NAMES)('the source network %s is accepted for the assets that it carries', (network) => {
     for (const { symbol, networks } of ASSETS_DEFAULT) {
       const found = faults({ source_asset: symbol, destination_asset: symbol, source: { crypto: { network } } })
       expect(found.length, symbol).toBe(networks.includes(network) ? 0 : 1)

@@ -49,7 +49,7 @@ async function statement({ from, to }: { from: string; to: string }, id = profil
 /** Cents, or whatever has two decimals. */
 const unitsOf = (text: string) => BigInt(Math.round(Number(text) * 100))
 
-it('shows every posting with the balance after it', async () => {
+it('a statement shows every posting with the balance after it', async () => {
   await postAll(move(EXTERNAL, of('available'), 10_050n))
   await postAll(move(of('available'), of('in_transit'), 5_000n), move(of('available'), of('held', otherId), 50n))
   await postAll(move(of('in_transit'), EXTERNAL, 5_000n), move(of('receivable'), of('available'), 25n))
@@ -80,7 +80,7 @@ it('shows every posting with the balance after it', async () => {
   })
 })
 
-it(`adds up over any periods, and ends with the balances (seed ${SEED})`, async () => {
+it(`a statement adds up over any periods, and ends with the balances (seed ${SEED})`, async () => {
   const random = new Random(SEED)
   const { profileId: id } = await newAccount(customer)
   for (let round = 0; round < 60; round++) {

@@ -119,7 +119,7 @@ describe('a transfer', () => {
     expect((await list(`ids=${id.toUpperCase()}`)).items).toEqual([transfer])
   })
 
-  it('changes member by member, and is later updated each time', async () => {
+  it('a transfer changes member by member, and is later updated each time', async () => {
     const [id = '', other = ''] = await write(customer, [{}, {}])
     const first = await get(id)
     await change(
@@ -333,7 +333,7 @@ describe('times of several customers', () => {
     expect(await node.db.transaction((transaction) => nextCreationTimes(transaction, []))).toEqual(new Map())
   })
 
-  it('lock their customers in one order: many that name the same ones differently all get theirs', async () => {
+  it('transfers of several customers lock them in one order: many with the same customers in other orders all succeed', async () => {
     const ids = await Promise.all(Array.from({ length: 4 }, async () => (await node.newCustomer()).customerId))
     const ask = (n: number) =>
       node.db.transaction((transaction) => nextCreationTimes(transaction, n % 2 === 0 ? ids : ids.toReversed()))

@@ -160,7 +160,7 @@ describe('rescale', () => {
     fc.assert(property, propertySettings(1000))
   })
 
-  test('changes form exactly at the edge of the safe integers', () => {
+  test('rescale changes form exactly at the edge of the safe integers', () => {
     expect(rescale(900_719_925_474_099, 0, 1)).toBe(9_007_199_254_740_990)
     expect(rescale(900_719_925_474_100, 0, 1)).toBe(9_007_199_254_741_000n)
     expect(rescale(2n ** 53n, 2, 2)).toBe(2n ** 53n)
@@ -180,7 +180,7 @@ describe('addScaled', () => {
     fc.assert(property, propertySettings(1000))
   })
 
-  test('changes form exactly at the edge of the safe integers, both ways', () => {
+  test('addScaled changes form exactly at the edge of the safe integers, both ways', () => {
     expect(addScaled(Number.MAX_SAFE_INTEGER - 1, 1)).toBe(Number.MAX_SAFE_INTEGER)
     expect(addScaled(Number.MAX_SAFE_INTEGER, 1)).toBe(2n ** 53n)
     expect(addScaled(Number.MAX_SAFE_INTEGER, 2)).toBe(2n ** 53n + 1n)

@@ -22,7 +22,7 @@ describe('pieces of JSON text', () => {
     expect(elementTexts('[]')).toEqual([])
   })
 
-  it('mean together what the whole means', () => {
+  it('the pieces of a JSON text mean together the same as the whole', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), indents, (value, [indent]) => {
         const members = [...memberTexts(JSON.stringify(value, null, indent))]
@@ -59,7 +59,7 @@ describe('compact text', () => {
     ['{"a":[],"b":{}}', 2],
     ['[[],[[1]],[]]', 3],
     [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 100_000],
-  ])('counts levels', (text, levels) => {
+  ])('the compact text counts levels', (text, levels) => {
     expect(compactText(text).levels).toBe(levels)
   })
 })

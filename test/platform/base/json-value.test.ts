@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { isObject, membersOf, parseJson } from '../../../src/platform/base/json-value.ts'
 
-it('tells objects from every other JSON value', () => {
+it('a JSON object is told from every other JSON value', () => {
   expect([{}, { a: 1 }, [], null, 'text', 0, true, undefined].map(isObject)).toEqual([
     true,
     true,
@@ -14,7 +14,7 @@ it('tells objects from every other JSON value', () => {
   ])
 })
 
-it('gives the members of an object, and none for any other text', () => {
+it("an object's members are returned, and none for any other text", () => {
   expect(['{"a":[1]}', '[1]', 'null', '{', ''].map((text) => membersOf(parseJson(text)))).toEqual([
     { a: [1] },
     {},

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { LogLimit } from '../../../src/platform/base/log-limit.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
-it('lets a burst of each kind pass, then ten a second, with the number that was suppressed', () => {
+it('the log limit lets a burst of each kind pass, then ten a second, with the number that was suppressed', () => {
   const clock = new VirtualClock()
   const limit = new LogLimit(clock)
   const passed = (kind: number, count: number) =>

@@ -18,7 +18,7 @@ function eventsOf(program: string): string[] {
   return stderr.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).event]))
 }
 
-it('writes from its level on, and so do its children, also after the level was changed', () => {
+it('a logger writes from its level on, and so do its children, also after the level was changed', () => {
   const events = eventsOf(`
     for (const level of ['info', 'warn', 'debug', 'silent', 'error']) {
       setLogLevel(log, level)

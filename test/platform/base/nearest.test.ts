@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { nearest } from '../../../src/platform/base/nearest.ts'
 
-it('finds the nearest word, and nothing when no word is near', () => {
+it('the nearest word is found, and none when no word is near', () => {
   const keys = ['http.port', 'http.host', 'operator.port']
   expect(nearest('http.prt', keys)).toBe('http.port')
   expect(nearest('HTTP.PORT', keys)).toBe('http.port')

@@ -17,7 +17,7 @@ function openValue() {
   return { clock, fetches, failures, value }
 }
 
-it('is fetched once for all who wait for the first one', async () => {
+it('a refreshed value is fetched once for all who wait for the first one', async () => {
   const { fetches, value } = openValue()
   const asked = Promise.all([value.current(), value.current(), value.newer()])
   fetches[0]?.resolve('a')
@@ -26,7 +26,7 @@ it('is fetched once for all who wait for the first one', async () => {
   expect(fetches.length).toBe(1)
 })
 
-it('is returned while a newer one is fetched, once it is old', async () => {
+it('an old refreshed value is returned while a newer one is fetched', async () => {
   const { clock, fetches, failures, value } = openValue()
   const first = value.current()
   fetches[0]?.resolve('a')
@@ -42,7 +42,7 @@ it('is returned while a newer one is fetched, once it is old', async () => {
   expect([fetches.length, failures]).toEqual([2, []])
 })
 
-it('is kept when the source fails, which is asked again after the pause only', async () => {
+it('a refreshed value is kept when the source fails, which is asked again after the pause only', async () => {
   const { clock, fetches, failures, value } = openValue()
   const first = value.current()
   fetches[0]?.reject(new Error('down'))

@@ -18,7 +18,7 @@ it('the time of a process that runs is counted exactly', () => {
   expect([now(), fired]).toEqual([2_970, [1_234]])
 })
 
-it('of a suspension one interval is counted, and no timer ends by it', () => {
+it('the running clock counts one interval of a suspension, and no timer ends by it', () => {
   const { clock, now, running } = started()
   let isFired = false
   running.schedule(10_000, () => {

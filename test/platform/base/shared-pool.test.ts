@@ -11,14 +11,14 @@ function takeAll(pool: SharedPool, holder: string): number {
 const sizes = Object.values(SHARED_POOLS).map(({ size }) => (typeof size === 'number' ? Math.min(size, 10_000) : 64))
 
 describe.each([...new Set([...sizes, 4, 5, 10])])('a pool of %i', (size) => {
-  it('gives one holder a quarter, and another one still gets one', () => {
+  it('a shared pool gives one holder a quarter, and another one still gets one', () => {
     const pool = new SharedPool(size)
     expect(takeAll(pool, 'A')).toBe(Math.floor(size / 4))
     expect(pool.refusal('A')).toBe('share')
     expect(pool.take('B')).toBeUndefined()
   })
 
-  it('keeps a tenth for holders that have nothing, also from an address of many clients', () => {
+  it('a shared pool keeps a tenth for holders that have nothing, also from an address of many clients', () => {
     const pool = new SharedPool(size)
     expect(takeAll(pool, NO_HOLDER)).toBe(size - Math.ceil(size / 10))
     for (let index = 0; index < Math.ceil(size / 10); index++) expect(pool.take(`B${index}`)).toBeUndefined()
@@ -26,7 +26,7 @@ describe.each([...new Set([...sizes, 4, 5, 10])])('a pool of %i', (size) => {
     expect(pool.total).toBe(size)
   })
 
-  it('gives again what was given back', () => {
+  it('a shared pool gives returned permits again', () => {
     const pool = new SharedPool(size)
     const taken = takeAll(pool, 'A')
     pool.add('A', -taken)

@@ -16,7 +16,7 @@ test('a burst at once, then one at a time, with the wait named', () => {
   expect([bucket.left, bucket.take(), bucket.take(), bucket.left]).toEqual([0, 0, 250, 0])
 })
 
-test('what is charged has to come back before the next is taken; no more than a burst is owed', () => {
+test('a charged cost has to come back to the bucket before the next take, and no more than a burst is owed', () => {
   const clock = new VirtualClock()
   const bucket = new TokenBucket(clock, 10, 5)
   bucket.charge(4.5)
@@ -31,7 +31,7 @@ test('what is charged has to come back before the next is taken; no more than a 
   expect(bucket.take()).toBe(0)
 })
 
-test('never more is taken in any time than the burst and what the rate gives in it', () => {
+test("a token bucket never gives more in any time than the burst and the rate's share of that time", () => {
   const steps = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 })
   fc.assert(
     fc.property(steps, (waits) => {
@@ -52,7 +52,7 @@ test('never more is taken in any time than the burst and what the rate gives in 
   )
 })
 
-test('gets back a token that does not count, up to its burst', () => {
+test('a token bucket gets back a token that does not count, up to its burst', () => {
   const clock = new VirtualClock()
   const bucket = new TokenBucket(clock, 1, 2)
   expect([bucket.take(), bucket.take(), bucket.take() > 0]).toEqual([0, 0, true])

@@ -39,7 +39,7 @@ function register(): Recorded[] {
 }
 
 describe('without an SDK', () => {
-  it('work runs as it is, and there is nothing to call for an update', async () => {
+  it('tracing without an SDK runs work as it is, and updates have no tracing function to call', async () => {
     expect([isTracing(), updateTracer()]).toEqual([false, undefined])
     expect(await inSpan('work', {}, async () => 7)).toBe(7)
     await expect(inSpan('work', {}, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
@@ -58,7 +58,7 @@ describe('with an SDK', () => {
     ])
   })
 
-  it('one update per second is recorded, with its parts', () => {
+  it('tracing with an SDK records one update per second, with its parts', () => {
     const spans = register()
     const record = updateTracer()
     for (const milliseconds of [10_000, 10_400, 10_999, 11_000])

@@ -149,7 +149,7 @@ describe('Host', () => {
 
 describe('heads', () => {
   const fields = (count: number) => Array.from({ length: count }, (_, index) => `X-${index}: 1\r\n`).join('')
-  it('heads of as many fields as allowed are fine, one more is 431, very many are 431 too', async () => {
+  it('heads of as many fields as allowed are accepted, one more is 431, very many are 431 too', async () => {
     const start = `GET /things HTTP/1.1\r\nHost: x\r\n${CLOSE}`
     expect((await onlyAnswer(`${start}${fields(HEAD_FIELDS_MAX - 2)}\r\n`)).status).toBe(200)
     expectProblem(await onlyAnswer(`${start}${fields(HEAD_FIELDS_MAX - 1)}\r\n`), 431, 'headers_too_large')
@@ -176,7 +176,7 @@ describe('targets', () => {
     ['bad percent encoding', '/things/%zz', 400],
     ['a semicolon', '/things;a=1', 404],
     ['an asterisk', '*', 404],
-  ])('%s: %s is %i', async (_case, target, status) => {
+  ])('a request whose target has %s (%s) is %i', async (_case, target, status) => {
     const method = target === '*' ? 'OPTIONS' : 'GET'
     const answer = await onlyAnswer(`${method} ${target} HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
     expect(answer.status).toBe(status)
@@ -186,7 +186,7 @@ describe('targets', () => {
 
 describe('methods', () => {
   it.each(['TRACE', 'PATCH', 'OPTIONS', 'PROPFIND', 'QUERY'])(
-    '%s where there is something else is 405',
+    'the method %s is 405 on a path that has other methods',
     async (method) => {
       const answer = await onlyAnswer(`${method} /things HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
       expectProblem(answer, 405, 'method_not_allowed')
@@ -196,7 +196,7 @@ describe('methods', () => {
   it('CONNECT is 400', async () => {
     expectProblem(await onlyAnswer('CONNECT other:443 HTTP/1.1\r\nHost: other:443\r\n\r\n'), 400, 'invalid_request')
   })
-  it('unknown words are 400', async () => {
+  it('unknown methods are 400', async () => {
     expectProblem(await onlyAnswer('FETCH /things HTTP/1.1\r\nHost: x\r\n\r\n'), 400, 'invalid_request')
   })
   it('HEAD has the head of GET and no body', async () => {
@@ -285,7 +285,7 @@ describe('requests sent ahead', () => {
     socket.write('nonsense\r\n\r\n')
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([200, 400])
   })
-  it('very many end the connection', async () => {
+  it('a connection ends when very many requests are sent ahead', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(get('/slow').repeat(150))

@@ -80,7 +80,7 @@ describe.each([
   ['plain', undefined],
   ['TLS', context],
 ])('over %s', (_name, tls) => {
-  it('asked, silent, broken and cut ones count while they are there and not after', async () => {
+  it('active, silent, broken and cut connections count while they exist and not after', async () => {
     const { url, connections } = await open(tls)
     const sockets = Array.from({ length: 3 }, () => openSocket(url))
     for (const socket of sockets) {
@@ -105,7 +105,7 @@ describe.each([
     await expect.poll(() => connections.size).toBe(0)
   })
 
-  it('upgraded ones do not count', async () => {
+  it('upgraded connections do not count', async () => {
     const { url, connections } = await open(tls)
     const stream = openSocket(url)
     stream.write(UPGRADE)
@@ -218,7 +218,7 @@ describe('a connection whose broken request was answered', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
     ['431', `GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}`],
-  ])('%s: is cut after a fixed time, whatever its peer continues to send', async (status, bytes) => {
+  ])('a connection with a broken request (%s) is cut after a fixed time, whatever its peer continues to send', async (status, bytes) => {
     const clock = new NodeClock()
     const { url, connections } = await open(undefined, clock)
     const { socket, answer } = await stubborn(url, bytes)

@@ -24,7 +24,7 @@ describe('Host', () => {
     'operator.internal',
     'Operator.Internal:9000',
     'ops.example',
-  ])('%s is accepted', (host) => {
+  ])('the Host %s is accepted', (host) => {
     expect(problemOf({ host })).toBeUndefined()
   })
 
@@ -35,7 +35,7 @@ describe('Host', () => {
     '127.0.0.1.nip.io',
     'operator',
     '',
-  ])('%j is 421', (host) => {
+  ])('the Host %j is 421', (host) => {
     expect(problemOf({ host })).toBe('misdirected_request')
   })
 
@@ -55,7 +55,7 @@ describe('Origin', () => {
     ['http://localhost', 'localhost:80', false],
     ['http://operator.internal:8081', 'operator.internal:8081', false],
     ['https://localhost:8081', 'localhost:8081', true],
-  ])('%s is the own one at %s', (origin, host, encrypted) => {
+  ])('the Origin %s is the own one at %s', (origin, host, encrypted) => {
     expect(problemOf({ origin, host }, encrypted)).toBeUndefined()
   })
 
@@ -65,7 +65,7 @@ describe('Origin', () => {
     ['http://127.0.0.1:3000', '127.0.0.1:8081'],
     ['https://127.0.0.1:8081', '127.0.0.1:8081'],
     ['null', 'localhost:8081'],
-  ])('%s is 403 at %s', (origin, host) => {
+  ])('the Origin %s is 403 at %s', (origin, host) => {
     expect(problemOf({ origin, host })).toBe('foreign_origin')
   })
 

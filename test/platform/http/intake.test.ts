@@ -115,7 +115,7 @@ describe.each([
   ['plain', undefined],
   ['TLS', context],
 ])('bytes over %s', (_name, tls) => {
-  it('of a head count until the next one is complete or the connection is gone', async () => {
+  it('the bytes of a head count until the next one is complete or the connection is gone', async () => {
     const { connections, connect } = await open(1_048_576, tls)
     const client = await connect(unfinished(300 * KIBIBYTE))
     await expect.poll(() => connections.unfinishedBytes).toBe(300 * KIBIBYTE)

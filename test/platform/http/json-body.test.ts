@@ -45,7 +45,7 @@ describe('readJson', () => {
     }
   })
 
-  it('reads __proto__ as an own member, and never as the prototype', () => {
+  it('readJson reads __proto__ as an own member, and never as the prototype', () => {
     const reading = read('{"__proto__":{"x":1},"a":{"\\u005f_proto__":2}}')
     const { value } = reading as unknown as { value: { a: object; x?: number } }
     expect([Object.keys(value), Object.keys(value.a)]).toEqual([['__proto__', 'a'], ['__proto__']])

@@ -260,7 +260,7 @@ describe('times', () => {
     'gt=9999-12-31T23:59:59.999Z',
     'gte=9999-12-31T23:59:59-23:59',
     `eq=${T}&created_at.gt=${T}`,
-  ])('nothing is within created_at.%s', async (query) => {
+  ])('no time is within created_at.%s', async (query) => {
     expect(await range(`created_at.${query}`)).toMatchObject({ isEmpty: true })
   })
 
@@ -286,7 +286,7 @@ describe('times', () => {
     '1767225600',
     '2026-01-01T00:00:00Z ',
     '２026-01-01T00:00:00Z',
-  ])('%j is none', async (time) => {
+  ])('%j is not a valid time', async (time) => {
     expect(await faults(`created_at.gte=${time}`)).toMatchObject([{ parameter: 'created_at.gte' }])
   })
 
@@ -296,7 +296,7 @@ describe('times', () => {
     ])
   })
 
-  it('compare exactly with every whole millisecond', async () => {
+  it('times compare exactly with every whole millisecond', async () => {
     const nanoseconds = fc.bigInt({ min: 0n, max: 5_000_000n })
     const comparison = fc.constantFrom('lt', 'lte', 'eq', 'gte', 'gt')
     const base = BigInt(Date.parse(T)) * 1_000_000n

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { RawJson, writeJson } from '../../../src/platform/http/raw-json.ts'
 import { propertySettings } from '../../support/property.ts'
 
-it('writes what JSON.stringify writes', () => {
+it('the raw JSON writer writes the same text as JSON.stringify', () => {
   fc.assert(
     fc.property(fc.object({ withNullPrototype: true }), (value) => {
       expect(writeJson(value)).toBe(JSON.stringify(value))
@@ -13,14 +13,14 @@ it('writes what JSON.stringify writes', () => {
   expect(writeJson({ a: undefined, b: [undefined, null], c: {} })).toBe('{"b":[null,null],"c":{}}')
 })
 
-it('writes raw values as they are', () => {
+it('the raw JSON writer writes raw values as they are', () => {
   const raw = new RawJson('{"n":12345678901234567890,"one":1.0}')
   expect(writeJson({ items: [{ metadata: raw, x: 'y' }] })).toBe(
     '{"items":[{"metadata":{"n":12345678901234567890,"one":1.0},"x":"y"}]}',
   )
 })
 
-it('writes raw values anywhere, and what was written before is in nothing later', () => {
+it('the raw JSON writer writes raw values anywhere, and repeats none in a later text', () => {
   const values = fc.array(fc.oneof(fc.string(), fc.record({ id: fc.string(), raw: fc.jsonValue() })))
   fc.assert(
     fc.property(values, (records) => {
@@ -36,11 +36,11 @@ it('writes raw values anywhere, and what was written before is in nothing later'
   )
 })
 
-it('lets others write raw values as values', () => {
+it('the raw JSON writer lets others write raw values as values', () => {
   expect(JSON.stringify({ a: new RawJson('{"n":1.0}') })).toBe('{"a":{"n":1}}')
 })
 
-it('takes no text of a customer for what stands for a raw value', () => {
+it("the raw JSON writer never takes a customer's text for the placeholder of a raw value", () => {
   const mark = '{"\\u0000raw":0}'
   const value = { [mark]: mark, '{': ['{"', '\0raw":0}', '\0raw', ':0}'], raw: new RawJson(JSON.stringify(mark)) }
   expect(JSON.parse(writeJson(value))).toEqual({ ...value, raw: mark })

@@ -70,7 +70,7 @@ function problemIn(response: string): Record<string, unknown> {
   return JSON.parse(body)
 }
 
-it('logs a limited number of rejected requests for each status, and every other one', async () => {
+it('the server logs a limited number of rejected requests for each status, and every other one', async () => {
   const clock = new VirtualClock()
   const own = captureLog()
   const server = createHttpServer({ ...options, log: own.log, clock, requestMilliseconds: 60_000 })
@@ -131,7 +131,7 @@ describe('problems of a request', () => {
     ['PUT', '/things/', 404, 'not_found'],
     ['GET', '/unreachable', 503, 'unavailable'],
     ['GET', '/bug', 500, 'internal'],
-  ])('%s %s is %i %s', async (method, path, status, code) => {
+  ])('a request problem is a status and a code: %s %s is %i %s', async (method, path, status, code) => {
     const response = await fetch(url + path, { method })
     const document = (await response.json()) as Record<string, unknown>
     expect(document).toMatchObject({ type: 'about:blank', status, code, request_id: expect.any(String) })

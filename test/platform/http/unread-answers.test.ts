@@ -73,7 +73,7 @@ async function serve(limits = LIMITS) {
   return { app, clock, metrics, url, ask, ignore, unread, counts: () => ({ handled, written }) }
 }
 
-it('refuses a client that has not read its answers, until it has, and no other client', async () => {
+it('a client that has not read its responses is refused until it has, and no other client is', async () => {
   const { ask, ignore, unread, counts } = await serve()
   const ignored = await ignore('one')
   const second = await ask('/big', 'one')
@@ -94,7 +94,7 @@ it('refuses a client that has not read its answers, until it has, and no other c
   expect(counts().handled).toBe(4)
 })
 
-it('sends an answer that is larger than the budget when it is alone, and refuses a write before it is done', async () => {
+it('a response larger than the budget is sent when it is alone, and a write before it is done is refused', async () => {
   const { ask, ignore, counts } = await serve({ ...LIMITS, clientBytesMax: 1_000_000 })
   await ignore('one')
   expect((await ask('/small', 'one', 'POST')).status).toBe(429)
@@ -102,7 +102,7 @@ it('sends an answer that is larger than the budget when it is alone, and refuses
   expect((await ask('/small', 'two', 'POST')).status).toBe(200)
 })
 
-it('refuses all clients with 503 when all together have not read too much', async () => {
+it('the server refuses all clients with 503 when all together have not read too much', async () => {
   const { ask, ignore } = await serve({ ...LIMITS, bytesMax: 2 * BIG_BYTES + 1_000_000 })
   await ignore('one')
   await ignore('two')
@@ -112,7 +112,7 @@ it('refuses all clients with 503 when all together have not read too much', asyn
   expect(await third.json()).toMatchObject({ code: 'unavailable' })
 })
 
-it('cuts a peer that takes too little in a window, and none that has read everything', async () => {
+it('a peer that takes too little in a window is cut, and none that has read everything', async () => {
   const { clock, ask, ignore, metrics, unread } = await serve()
   const reader = await ask('/big', 'reader')
   await reader.arrayBuffer()
@@ -131,7 +131,7 @@ it('cuts a peer that takes too little in a window, and none that has read everyt
   expect((await ask('/small', 'reader')).status).toBe(200)
 })
 
-it('hands a long answer over in slices, not more than one a tick', async () => {
+it('a long response is written in slices, not more than one per tick', async () => {
   const { app, ask } = await serve()
   const bytesByTick = new Map<number, number>()
   let tick = 0

@@ -99,7 +99,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await sql`set client_min_messages = warning`.execute(db.tables())).rows).toEqual([])
       })
 
-      it('serve many concurrent callers', async () => {
+      it('queries serve many concurrent callers', async () => {
         const results = await Promise.all(Array.from({ length: 200 }, (_, index) => echo(index, 'int4')))
         expect(results).toEqual(Array.from({ length: 200 }, (_, index) => index))
       })
@@ -144,7 +144,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         ["array['-9223372036854775808'::int8, 9223372036854775807]", ['-9223372036854775808', '9223372036854775807']],
         ['array[null, \'{"a":[1]}\']::jsonb[]', [null, { a: [1] }]],
         ['\'"\\u00e9"\'::json', 'é'],
-      ])('%s', async (text, expected) => {
+      ])('the expression %s is read as its JavaScript value', async (text, expected) => {
         expect(await value(text)).toEqual(expected)
       })
 
@@ -193,7 +193,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
           ],
         ],
         [[], 'text[]', []],
-      ])('%o as %s', async (parameter, type, expected) => {
+      ])('parameters pass %o as %s', async (parameter, type, expected) => {
         expect(await echo(parameter, type)).toEqual(expected)
       })
 
@@ -276,7 +276,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(1)
       })
 
-      it('fail on a constraint that is checked only at commit', async () => {
+      it('transactions fail on a constraint that is checked only at commit', async () => {
         await sql`drop table if exists part; drop table if exists whole;
           create table whole (id int primary key);
           create table part (whole_id int constraint part_of references whole deferrable initially deferred)`.execute(
@@ -336,7 +336,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await items())[0]?.amount).toBe(50 - 90)
       })
 
-      it('run their statements in the given order, also without awaiting each', async () => {
+      it('transactions run their statements in the given order, also without awaiting each', async () => {
         await clear()
         await db.transaction<Tables, void>(async (transaction) => {
           const second = Promise.all([1, 2, 3].map((id) => add(id)(transaction)))
@@ -403,7 +403,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       }
       const notify = (channel: string, payload: string) => sql`select pg_notify(${channel}, ${payload})`
 
-      it('arrive in the order sent, on their channel only', async () => {
+      it('notifications arrive in the order sent, on their channel only', async () => {
         const one = await listening('one')
         const odd = await listening('Odd "name"')
         for (let index = 0; index < 20; index++) await notify('one', String(index)).execute(db.tables())
@@ -414,7 +414,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await Promise.all([one.end(), odd.end()])
       })
 
-      it('arrive after the commit, and never after a rollback', async () => {
+      it('notifications arrive after the commit, and never after a rollback', async () => {
         const channel = await listening('commits')
         await db.transaction(async (transaction) => {
           await notify('commits', 'first').execute(transaction)

@@ -73,7 +73,7 @@ describe('the counts of a customer', () => {
     sql`update customer_clocks set creations_day = (clock_timestamp() at time zone 'UTC')::date + ${daysFromNow}::integer
       where customer_id = ${customerId}`.execute(db.tables())
 
-  it('increase by one with each commit, under concurrency, and not with a failed transaction', async () => {
+  it('the counts of a customer increase by one with each commit, under concurrency, and not with a failed transaction', async () => {
     await onOneDay(db, async () => {
       const customerId = newId()
       const failing = (n: number) =>
@@ -96,7 +96,7 @@ describe('the counts of a customer', () => {
     })
   })
 
-  it('count per day only what the customer created; the totals include records of the operator', async () => {
+  it("a customer's counts per day contain only its own records; the totals include records of the operator", async () => {
     await onOneDay(db, async () => {
       const customerId = newId()
       await count(customerId, false)

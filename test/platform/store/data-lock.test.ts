@@ -350,7 +350,7 @@ describe.skipIf(!hasNamespaces)('two containers with one folder (needs unshare -
   it.each([
     ['the same host name', undefined],
     ['host names of their own', 'inside'],
-  ])('and %s: the second is refused while the first lives', async (_, host) => {
+  ])('a second container with one folder and %s is refused while the first lives', async (_, host) => {
     const first = await contender(asContainer(host))
     expect(await tries(first)).toBe('held')
     // Its own process id is 1; in this namespace that is another process.
@@ -360,7 +360,7 @@ describe.skipIf(!hasNamespaces)('two containers with one folder (needs unshare -
     await expect(acquireDataLock(folder, { log, takeOver: true })).rejects.toThrow(DataFolderHeld)
   })
 
-  it('and the same host name: a killed one is replaced by exactly one other', async () => {
+  it('a killed container with the same host name is replaced by exactly one other', async () => {
     const first = await contender(asContainer(undefined))
     expect(await tries(first)).toBe('held')
     await kill(first)
@@ -369,7 +369,7 @@ describe.skipIf(!hasNamespaces)('two containers with one folder (needs unshare -
     expect(answers.sort()).toEqual(['held', 'refused by 1'])
   })
 
-  it('and their own host names: a killed one is replaced only with --take-over', async () => {
+  it('a killed container with its own host name is replaced only with --take-over', async () => {
     const first = await contender(asContainer('inside'))
     expect(await tries(first)).toBe('held')
     await kill(first)

@@ -55,7 +55,7 @@ async function syncedBy(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 describe('the files of the embedded store', () => {
-  it('sync the log once per commit, and not for a statement that only reads', async () => {
+  it('the embedded store syncs the log once per commit, and not for a statement that only reads', async () => {
     const db = await open()
     await db.exec('create table mark (n int)')
     await db.exec('insert into mark values (1)')
@@ -67,7 +67,7 @@ describe('the files of the embedded store', () => {
     expect(failures).toEqual([])
   })
 
-  it('sync the folder of a new table before its commit is acknowledged, and every changed table at a checkpoint', async () => {
+  it("the embedded store syncs a new table's folder before its commit is acknowledged, and changed tables at a checkpoint", async () => {
     const db = await open()
     const made = await syncedBy(() => db.exec('create table mark (n int)'))
     expect(made.some((path) => /^base\/\d+$/.test(path))).toBe(true)
@@ -79,7 +79,7 @@ describe('the files of the embedded store', () => {
     expect(synced.lastIndexOf('global/pg_control')).toBeGreaterThan(synced.indexOf(rows[0]?.path as string))
   })
 
-  it('count the log segments in use, including those that a checkpoint kept for reuse', async () => {
+  it('the embedded store counts the log segments in use, including those that a checkpoint kept for reuse', async () => {
     const db = await open()
     await db.exec('create table mark (t text)')
     expect(files.newLogSegments).toBe(1)
@@ -113,7 +113,7 @@ describe('the files of the embedded store', () => {
     expect(status).toBe(70)
   })
 
-  it('report an exception that is not an error of PostgreSQL, which PGlite swallows', async () => {
+  it('the embedded store reports an exception that is not an error of PostgreSQL, which PGlite swallows', async () => {
     const db = await open()
     // It refuses every change from then on, so it cannot be closed cleanly.
     opened = undefined
@@ -122,7 +122,7 @@ describe('the files of the embedded store', () => {
     expect(failures, outcome.status).toEqual([expect.any(RangeError)])
   })
 
-  it('open a folder whose postmaster.pid was left empty by a crash', async () => {
+  it('the embedded store opens a folder whose postmaster.pid was left empty by a crash', async () => {
     writeFileSync(join(folder, 'postmaster.pid'), '')
     const { rows } = await (await open()).query<{ one: number }>('select 1 as one')
     expect(rows).toEqual([{ one: 1 }])

@@ -217,7 +217,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('rolls back a transaction whose statements together take too long', async () => {
+  it('the embedded store rolls back a transaction whose statements together take too long', async () => {
     await opened()
     await shutGate()
     const [first, second] = [signal(), signal()]
@@ -242,7 +242,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([3])
   })
 
-  it('rolls back a transaction that is not committed in time, also between its statements', async () => {
+  it('the embedded store rolls back a transaction that is not committed in time, also between its statements', async () => {
     await opened()
     const [stalling, resume] = [signal(), signal()]
     const stalled = failure(
@@ -260,7 +260,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([2])
   })
 
-  it('rolls back a transaction that waits for something else', async () => {
+  it('the embedded store rolls back a transaction that waits for something else', async () => {
     await opened()
     const [stalling, resume] = [signal(), signal()]
     const stalled = failure(

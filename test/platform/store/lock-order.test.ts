@@ -29,7 +29,7 @@ it('more locks of a kind that is held are refused', () => {
   expect(() => locking(transaction, 'balance', ['p2/USDC', 'p1/USDC'])).toThrow('balance may not be locked')
 })
 
-it('what a transaction has locked or created may be named again', () => {
+it('a record that a transaction has locked or created may be named again', () => {
   const transaction = begin()
   holding(transaction, 'deposit', ['d1'])
   locking(transaction, 'balance', ['p1/USDC', 'p2/USDC'])
@@ -39,7 +39,7 @@ it('what a transaction has locked or created may be named again', () => {
   locking(transaction, 'bank amount', [])
 })
 
-it('more of a kind may be shared later, and not once one of them is locked alone', () => {
+it('further locks of a kind may be shared later, and not once one of them is locked alone', () => {
   const [sharing, alone] = [begin(), begin()]
   forShare(sharing, 'rule', ['r2'])
   forShare(sharing, 'rule', ['r1'])

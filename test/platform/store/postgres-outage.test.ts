@@ -194,7 +194,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       (await client.query<{ n: number }>('select n from mark order by n')).rows.map(({ n }) => n),
     )
 
-  it('recovers after its connections were ended: running calls fail, listeners are notified, nothing else is affected', async () => {
+  it('the PostgreSQL store recovers after its connections were ended: running calls fail, listeners are notified', async () => {
     const { store, address } = await behindProxy()
     const received: string[] = []
     await store.listen('marks', {
@@ -221,7 +221,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     expect(received).toEqual(['reconnect', 'after'])
   })
 
-  it('detects a path that has become silent, refuses callers at once from then on, and recovers with it', async () => {
+  it('the PostgreSQL store detects a path that has become silent, refuses callers at once from then on, and recovers with it', async () => {
     const { store, proxy, address } = await behindProxy()
     const received: string[] = []
     await store.listen('marks', { onNotify: () => undefined, onReconnect: () => received.push('reconnect') })
@@ -268,7 +268,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     return { finish, ended }
   }
 
-  it('refuses callers that wait for a connection as soon as the server is known to be silent', async () => {
+  it('the PostgreSQL store refuses callers that wait for a connection as soon as the server is known to be silent', async () => {
     const { store, proxy } = await behindProxy()
     const { finish, ended } = await takeAllConnections(store)
     const patient = failure(store.transaction(async () => undefined, { statementMillisecondsMax: 60_000 }))
@@ -285,7 +285,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     await ended
   })
 
-  it('refuses a caller at once when too many wait, and serves those that waited', async () => {
+  it('the PostgreSQL store refuses a caller at once when too many wait, and serves those that waited', async () => {
     const { store } = await behindProxy()
     const { finish, ended } = await takeAllConnections(store)
     // Of 4,000 places, our own work has those that are not kept for clients.
@@ -298,7 +298,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
   })
 
   it.each(['08006', '25006', '25P03', '53100', '53200', '57014', '57P01', '58030'])(
-    'is unavailable when the server answers %s, and recovers',
+    'the PostgreSQL store is unavailable when the server answers %s, and recovers',
     async (code) => {
       const { store } = await behindProxy()
       const raise = sql.raw(`do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$`)
@@ -309,13 +309,13 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     },
   )
 
-  it.each(['40001', '55P03', 'P0001'])('fails one statement for %s', async (code) => {
+  it.each(['40001', '55P03', 'P0001'])('the PostgreSQL store fails one statement for %s', async (code) => {
     const { store } = await behindProxy()
     const raise = sql.raw(`do $$ begin raise exception 'as asked' using errcode = '${code}'; end $$`)
     expect(await failure(raise.execute(store.tables()))).toMatchObject({ name: 'StatementFailed', sqlState: code })
   })
 
-  it('uses TLS where the address requires it, and refuses a certificate that it cannot verify', async () => {
+  it('the PostgreSQL store uses TLS where the address requires it, and refuses a certificate that it cannot verify', async () => {
     const [known, stranger] = await Promise.all([newCertificate('known'), newCertificate('stranger')])
     const address = await server.createDatabase()
     const { pathname } = new URL(address.replace('@/', '@host/'))
@@ -337,7 +337,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     await server.start()
   })
 
-  it('reports that a commit whose answer was lost may have been applied', async () => {
+  it('the PostgreSQL store reports that a commit whose answer was lost may have been applied', async () => {
     const { store, proxy, address } = await behindProxy()
     proxy.breakAfter('commit')
     const committed = await failure(
@@ -350,7 +350,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     expect((await one(store)).rows).toEqual([{ n: 1 }])
   })
 
-  it('treats a read-only server as unavailable until it accepts writes', async () => {
+  it('the PostgreSQL store treats a read-only server as unavailable until it accepts writes', async () => {
     const { store, address } = await behindProxy()
     const readOnly = (value: 'on' | 'off') =>
       withClient(address, async (client) => {
@@ -376,7 +376,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
   })
 
   it.each(['fast', 'immediate'] as const)(
-    'recovers after a %s shutdown, with everything that was committed',
+    'the PostgreSQL store recovers after a %s shutdown, with everything that was committed',
     async (how) => {
       const { store, address } = await behindProxy()
       await sql`insert into mark values (1)`.execute(store.tables())

@@ -186,7 +186,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(await marks(db)).toEqual([1])
     })
 
-    it('rolls back a transaction that is not committed in time', async () => {
+    it('the PostgreSQL store rolls back a transaction that is not committed in time', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const [stalling, resume] = [signal(), signal()]
@@ -205,7 +205,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(await marks(db)).toEqual([3])
     })
 
-    it('rolls back a transaction that waits for something else', async () => {
+    it('the PostgreSQL store rolls back a transaction that waits for something else', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const [stalling, resume] = [signal(), signal()]

@@ -30,7 +30,7 @@ it('grants permits in the order of the requests, each when the one before is rel
   expect(outcomes.at(-1)).toBe('d has it')
 })
 
-it('rejects a request that waited too long, and grants the next one', async () => {
+it('the semaphore rejects a request that waited too long, and grants the next one', async () => {
   const clock = new VirtualClock()
   const semaphore = new Semaphore(clock)
   const outcomes: string[] = []
@@ -45,7 +45,7 @@ it('rejects a request that waited too long, and grants the next one', async () =
   expect(outcomes).toEqual(['a has it', 'b refused', 'c has it'])
 })
 
-it('serves the clients that wait in turn, and our own work like one of them', async () => {
+it('the semaphore serves the clients that wait in turn, and our own work like one of them', async () => {
   const semaphore = new Semaphore(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(semaphore, outcomes)
@@ -63,7 +63,7 @@ it('serves the clients that wait in turn, and our own work like one of them', as
   expect(outcomes.slice(1).map((outcome) => outcome.split(' ')[0])).toEqual(['A1', 'B1', 'own', 'A2', 'B2', 'A3'])
 })
 
-it('rejects a request at once when as many wait for its client as may, and accepts one of another client', async () => {
+it('the semaphore rejects a request at once when its client has too many waiting, and accepts one of another client', async () => {
   const semaphore = new Semaphore(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(semaphore, outcomes)
@@ -80,7 +80,7 @@ it('rejects a request at once when as many wait for its client as may, and accep
   await Promise.all(waiting)
 })
 
-it('rejects a request at once when too many wait', async () => {
+it('the semaphore rejects a request at once when too many wait', async () => {
   const semaphore = new Semaphore(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(semaphore, outcomes)
@@ -97,7 +97,7 @@ it('rejects a request at once when too many wait', async () => {
   expect(outcomes).toHaveLength(3_600 + 3)
 })
 
-it('rejects all requests when it is closed, and completes when the last permit is released', async () => {
+it('the semaphore rejects all requests when it is closed, and completes when the last permit is released', async () => {
   const semaphore = new Semaphore(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(semaphore, outcomes)

@@ -78,7 +78,7 @@ describe('addresses', () => {
     ['fec0::1', false],
     ['ff02::1', false],
     ['no address', false],
-  ])('%s is public: %s', (address, isPublic) => {
+  ])('the webhook address %s is public: %s', (address, isPublic) => {
     expect(addressesFault(new URL('https://pay.example'), [address], false) === undefined).toBe(isPublic)
   })
 

@@ -100,7 +100,7 @@ describe.runIf(process.env.TIDEGATE_LONG === '1' && !CHROMIUM.isSkipped)(
     })
     afterAll(() => browser?.close())
 
-    it('shows every operation and sends no request to another origin', async () => {
+    it('the documentation page shows every operation and sends no request to another origin', async () => {
       const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
       page.setDefaultTimeout(PATIENCE_MILLISECONDS)
       const asked: string[] = []

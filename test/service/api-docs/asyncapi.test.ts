@@ -83,7 +83,7 @@ describe('the AsyncAPI document', () => {
     }
   })
 
-  it('names wss where the service uses https, and the configured outside issuer', () => {
+  it('the AsyncAPI document names wss where the service uses https, and the configured outside issuer', () => {
     const about = { url: 'https://api.example', version: '1', issuesTokens: false }
     const other = asyncApiDocument(about) as Node
     expect(other.servers.service).toMatchObject({ host: 'api.example', protocol: 'wss' })

@@ -32,7 +32,7 @@ async function ask(path: string, headers: Readonly<Record<string, string>> = {})
 const serverOf = ({ body }: Answer): string => JSON.parse(body.toString()).servers[0].url
 
 describe.each(['/openapi.json', '/asyncapi.json', '/docs/', '/docs/js/scalar.js'])('%s', (path) => {
-  it('is compressed for clients that accept it', async () => {
+  it('a served document is compressed for clients that accept it', async () => {
     const plain = await ask(path)
     const packed = await ask(path, { 'accept-encoding': 'br, gzip;q=0.5' })
     expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip'])
@@ -46,7 +46,7 @@ describe.each(['/openapi.json', '/asyncapi.json', '/docs/', '/docs/js/scalar.js'
     expect((await ask(path, { 'accept-encoding': '*' })).headers['content-encoding']).toBe('gzip')
   })
 
-  it('is not sent again to a client that has the current version', async () => {
+  it('a served document is not sent again to a client that has the current version', async () => {
     const plain = await ask(path)
     const packed = await ask(path, { 'accept-encoding': 'gzip' })
     const { etag = '' } = plain.headers

@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('states the limits that no schema can express', () => {
+  it('the OpenAPI document states the limits that no schema can express', () => {
     const { description } = committed.info
     for (const limit of [
       `${BODY_BYTES_MAX} bytes`,

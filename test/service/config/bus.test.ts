@@ -76,12 +76,12 @@ describe('the settings of the bus', () => {
       ['bus.tls.ca_file'],
     ],
     ['need a key for a certificate', { 'bus.url': 'tls://host', 'bus.tls.cert_file': 'c.pem' }, ['bus.tls.cert_file']],
-  ])('%s', (_title, flags, keys) => {
+  ])('the settings of the bus %s', (_title, flags, keys) => {
     const result = load(flags as unknown as Record<string, string>)
     expect(keysOf(result).map((key) => key.replace(/\[.*/, ''))).toEqual(keys)
   })
 
-  it('let a directory become stale after a minute with NATS, and never without it, unless that is configured', () => {
+  it('the bus settings let a directory become stale after a minute with NATS, and never without it, unless configured', () => {
     const staleSecondsOf = (flags: Readonly<Record<string, string>>) => {
       const result = load(flags)
       return result.ok && result.config['auth.directory_stale_seconds']

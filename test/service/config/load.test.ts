@@ -73,7 +73,7 @@ describe('defaults', () => {
 describe('order of sources', () => {
   const files = { 'tidegate.yaml': 'http: {port: 1, host: file.test}\noperator.port: 2\nlog.level: error' }
 
-  it('order of sources is flags, environment, file, defaults', () => {
+  it('the order of sources is flags, environment, file, defaults', () => {
     const result = load({
       files,
       file: 'tidegate.yaml',
@@ -95,18 +95,18 @@ describe('order of sources', () => {
     expect(result.origins['simulator.rate']).toBe('default')
   })
 
-  it('order of sources names the variable of every key, no two alike', () => {
+  it('every key has its environment variable, no two alike', () => {
     expect(variableOf('stream.token_expiry')).toBe('TIDEGATE_STREAM_TOKEN_EXPIRY')
     expect(new Set(SETTING_KEYS.map(variableOf)).size).toBe(SETTING_KEYS.length)
   })
 
-  it('order of sources counts an empty variable as absent, and an empty file as saying nothing', () => {
+  it('an empty environment variable counts as absent, and an empty file sets nothing', () => {
     expect(configOf(load({ environment: { TIDEGATE_HTTP_PORT: '' } }))['http.port']).toBe(8080)
     expect(configOf(loadFile(''))['http.port']).toBe(8080)
     expect(configOf(loadFile('http:\n# port: 1\n'))['http.port']).toBe(8080)
   })
 
-  it('reads lists from text as YAML or JSON', () => {
+  it('lists in text are read as YAML or JSON', () => {
     const yaml =
       '[{symbol: BTCUSD, base_asset: BTC, quote_asset: USD, price_decimals: 1, amount_decimals: 8, depth: 10, sources: [kraken:BTC/USD]}]'
     const expected = {
@@ -140,7 +140,7 @@ describe('unknown keys', () => {
     expect(problemsOf(loadFile('__proto__: {port: 1}'))).toHaveLength(1)
   })
 
-  it('unknown keys are one warning line in the environment', () => {
+  it('unknown keys in the environment are one warning line', () => {
     const result = load({
       environment: {
         TIDEGATE_HTTP_PROT: '1',
@@ -158,7 +158,7 @@ describe('unknown keys', () => {
 })
 
 describe('removed keys', () => {
-  it('removed keys are warnings that name each key and what applies instead, wherever the key is given', () => {
+  it('removed keys are warnings that name each key and its replacement, wherever the key is given', () => {
     const result = load({
       file: 'tidegate.yaml',
       files: { 'tidegate.yaml': 'rest: {unread_bytes_max: 1, rate_per_second: 7}' },
@@ -227,7 +227,7 @@ describe('problems', () => {
       ['', 'operator.internal', '[tidegate, tidegate-operator.svc.cluster.local]'],
       ['operator:8081', 'http://operator', '"*"', 'a/b'],
     ],
-  ])('%s has its edges', (key, good, bad) => {
+  ])('the setting %s accepts valid values and rejects others', (key, good, bad) => {
     for (const value of good) expect(problemsOf(load({ flags: { [key]: value } })), value).toEqual([])
     for (const value of bad) expect(problemsOf(load({ flags: { [key]: value } })), value).toHaveLength(1)
   })
@@ -290,7 +290,7 @@ describe('secrets', () => {
     expect(configOf(load({ files, environment }))['operator.token']).toBe('the-token-from-a-file')
   })
 
-  it('given twice or unreadable are problems', () => {
+  it('secrets that are given twice or unreadable are problems', () => {
     const both = { TIDEGATE_OPERATOR_TOKEN_FILE: '/run/token', TIDEGATE_OPERATOR_TOKEN: 'another-token-than-that' }
     expect(problemsOf(load({ files, environment: both }))).toHaveLength(1)
     expect(problemsOf(load({ files, environment: { TIDEGATE_OPERATOR_TOKEN_FILE: '/none' } }))).toEqual([

@@ -7,7 +7,7 @@ function load(flags: Readonly<Record<string, string>>) {
 }
 
 describe('orchestrations.*', () => {
-  it('charge nothing, have no minimum and end after a day unless they are set', () => {
+  it('orchestrations.* settings charge nothing, have no minimum and end after a day unless they are set', () => {
     const result = load({})
     expect(result.ok && result.config).toMatchObject({
       'orchestrations.convert_seconds_max': 86_400,

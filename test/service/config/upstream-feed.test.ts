@@ -44,7 +44,7 @@ describe('a feed of the kind tidegate', () => {
     })
   })
 
-  it('or has a client of another Tidegate, whose tokens come from the origin of the address', () => {
+  it("a feed of the kind tidegate may have another Tidegate's client, whose tokens come from the origin of the address", () => {
     const client = { client_id: 'relay', client_secret: 'swordfish' }
     expect(upstream({ url: 'wss://other.example:8443/stream', ...client })).toMatchObject({
       credentials: { kind: 'client', clientId: 'relay', authUrl: 'https://other.example:8443' },

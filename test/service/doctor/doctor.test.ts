@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.close())
 
-it('lists every setting with its value, its origin and its meaning, and masks secrets', async () => {
+it('doctor lists every setting with its value, its origin and its meaning, and masks secrets', async () => {
   node.live.config = { ...node.live.config, 'operator.token': 'a-secret-of-the-operator' }
   node.live.origins = { ...node.live.origins, 'operator.token': '--operator.token', 'http.port': 'tidegate.yaml' }
   const { status, body, text } = await node.operator('GET', '/settings')
@@ -23,7 +23,7 @@ it('lists every setting with its value, its origin and its meaning, and masks se
   expect(text).not.toContain('a-secret-of-the-operator')
 })
 
-it('examines the files and the store of this node, and says what to do next', async () => {
+it('doctor examines the files and the store of this node, and says what to do next', async () => {
   const { status, body } = await node.operator('GET', '/doctor')
   expect(status).toBe(200)
   const findings = body.findings as { name: string; verdict: string; detail: string; next?: string }[]
@@ -39,7 +39,7 @@ it('examines the files and the store of this node, and says what to do next', as
   expect(findings.filter(({ verdict, next }) => (verdict === 'ok') === (next !== undefined))).toEqual([])
 })
 
-it('warns of the setting review_above.payments alone when large deposits wait for a person', () => {
+it('doctor warns of the setting review_above.payments alone when large deposits wait for a person', () => {
   const config = configOf({ 'review_above.deposits': '{USDC: 100000}' })
   expect(examineReview(config)).toMatchObject([
     { verdict: 'warn', detail: expect.stringMatching(/^review_above.payments is/) },

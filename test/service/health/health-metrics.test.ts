@@ -52,7 +52,7 @@ async function lines(beginning: string): Promise<string[]> {
 }
 
 describe('the metrics of the node', () => {
-  test('report readiness and each failed check; markets have a metric of their own', async () => {
+  test('the metrics of the node report readiness and each failed check; markets have a metric of their own', async () => {
     checks.push({ name: 'directory', ok: false, detail: 'x' }, { name: 'market BTCUSD', ok: false, detail: 'x' })
     expect(await lines('tidegate_ready')).toEqual([
       'tidegate_ready 0',
@@ -84,7 +84,7 @@ describe('the metrics of the node', () => {
     ])
   })
 
-  test('report for each source of the current markets whether it is connected', async () => {
+  test('the metrics of the node report for each source of the current markets whether it is connected', async () => {
     markets = [{ market: { symbol: 'AAAUSD' }, live: true, instant: { milliseconds: 0 } }]
     sources.set('AAAUSD', [
       { source: 'kraken:A/USD', state: 'live' },
@@ -101,7 +101,7 @@ describe('the metrics of the node', () => {
     expect(await lines('tidegate_source_live')).toEqual([])
   })
 
-  test('count statements by outcome', async () => {
+  test('the metrics of the node count statements by outcome', async () => {
     observe(0.003, undefined)
     observe(0.2, new StatementFailed('x', '23505'))
     observe(2, new StoreUnavailable('x'))
@@ -113,7 +113,7 @@ describe('the metrics of the node', () => {
     ])
   })
 
-  test('report the state of the store and its queue', async () => {
+  test('the metrics of the node report the state of the store and its queue', async () => {
     Object.assign(store, { available: false, connections: { inUse: 3, waiting: 9 } })
     expect(await lines('tidegate_store_available')).toEqual(['tidegate_store_available 0'])
     expect(await lines('tidegate_store_turns')).toEqual([
@@ -128,7 +128,7 @@ describe('the metrics of the node', () => {
     expect(await lines('tidegate_store_clock')).toEqual(['tidegate_store_clock_difference_seconds -10800'])
   })
 
-  test('report the state of the directory', async () => {
+  test('the metrics of the node report the state of the directory', async () => {
     expect(await lines('tidegate_directory')).toEqual([
       'tidegate_directory_failures_total 0',
       'tidegate_directory_loads_total{kind="full"} 0',
@@ -146,7 +146,7 @@ describe('the metrics of the node', () => {
     ])
   })
 
-  test('report the version, the limit of connections, and the resources of the process', async () => {
+  test('the metrics of the node report the version, the limit of connections, and the resources of the process', async () => {
     expect((await lines('tidegate_build_info'))[0]).toMatch(/^tidegate_build_info\{version="\d+\.\d+\.\d+",node="v\d+/)
     expect(await lines('tidegate_connections_max')).toEqual(['tidegate_connections_max 7'])
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99']) {

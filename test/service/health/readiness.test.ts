@@ -66,7 +66,7 @@ describe.each([
   const isShown = (role: string) => role === 'gateway' || (name !== 'feed' && name !== 'gateway processes')
 
   it.each(ROLES.filter(isShown))(
-    'is named by a process of the role %s, and makes it unready where the role needs it',
+    'a failed check is named by a process of the role %s, and makes it unready where the role needs it',
     (role) => {
       const input = { ...failed, roles: [role] }
       expect(failing(input)).toEqual([name])
@@ -74,7 +74,7 @@ describe.each([
     },
   )
 
-  it('makes a process with several roles unready when one of them needs it', () => {
+  it('a failed check makes a process with several roles unready when one of them needs it', () => {
     expect(readinessOf(failed).ready).toBe(roles.length === 0)
   })
 })

@@ -140,7 +140,7 @@ describe('a client certificate', () => {
   })
 })
 
-it('answers pings while what it sent before them is not written yet', async () => {
+it('the ingest listener answers pings while earlier messages are not written yet', async () => {
   const publisher = await publish(engine)
   const unknown = new PublishingEngine({
     symbol: 'BTCUSD',

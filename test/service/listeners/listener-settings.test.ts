@@ -47,7 +47,7 @@ describe('a list setting', () => {
 })
 
 describe('the origin', () => {
-  it.each(['https://app.example.com', 'http://localhost:3000', 'https://[::1]:8443', '*'])('%s is valid', (origin) => {
+  it.each(['https://app.example.com', 'http://localhost:3000', 'https://[::1]:8443', '*'])('the origin %s is valid', (origin) => {
     expect(configOf(load({ 'http.cors_origins': JSON.stringify([origin]) })).config['http.cors_origins']).toEqual([
       origin,
     ])
@@ -62,7 +62,7 @@ describe('the origin', () => {
     'wss://app.example.com',
     'null',
     '',
-  ])('%j is rejected', (origin) => {
+  ])('the origin %j is rejected', (origin) => {
     expect(problemsOf(load({ 'http.cors_origins': JSON.stringify([origin]) }))).toHaveLength(1)
   })
 })

@@ -568,7 +568,7 @@ describe('the command line', () => {
     expect(rejected).toMatchObject({ status: 'REJECTED', reject_reason: 'unknown payee' })
   })
 
-  it('shows markets and a book', async () => {
+  it('the command line shows markets and a book', async () => {
     expect((await admin('market', 'list')).answer.items).toMatchObject([
       { symbol: 'AAAUSD', live: true, sources: ['simulator'], depth: 100 },
     ])

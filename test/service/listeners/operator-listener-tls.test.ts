@@ -60,7 +60,7 @@ describe('the operator listener over TLS', () => {
     expect(headers).toMatchObject({ 'strict-transport-security': 'max-age=31536000' })
   })
 
-  it('reads sessions only from the cookie of encrypted connections', async () => {
+  it('the operator listener over TLS reads sessions only from the cookie of encrypted connections', async () => {
     const unencrypted = await ask('/admin/v1/session', first.cert, { cookie: 'tidegate-operator=tgs_x' })
     expect(unencrypted.status).toBe(401)
     expect(unencrypted.headers).toMatchObject({ 'www-authenticate': 'Bearer' })

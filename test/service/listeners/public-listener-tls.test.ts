@@ -168,7 +168,7 @@ describe('a slow TLS connection', () => {
     await app.close()
   })
 
-  it('counts towards the limit of connections, and the one idle longest is closed', async () => {
+  it('a slow TLS connection counts towards the limit of connections, and the one idle longest is closed', async () => {
     const { app, url } = await open(60_000, 2)
     const silent = connect(Number(new URL(url).port), '127.0.0.1')
     silent.on('error', () => undefined)

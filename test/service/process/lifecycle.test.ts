@@ -47,7 +47,7 @@ describe('a running process', () => {
     expect(child.lines.filter((line) => line === 'stop called')).toHaveLength(1)
   })
 
-  it('ends although stopping hangs', async () => {
+  it('a running process ends although stopping hangs', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -117,7 +117,7 @@ describe('a start interrupted by a signal', () => {
 })
 
 describe('SIGHUP', () => {
-  it('reloads the configuration of a running service each time, and ends nothing', async () => {
+  it('SIGHUP reloads the configuration of a running service each time, and ends nothing', async () => {
     const child = await startRunningChild()
     child.signal('SIGHUP')
     await child.heard('reload called')

@@ -59,7 +59,7 @@ describe('with NOTIFY_SOCKET', () => {
       .toBe('WATCHDOG=1')
   })
 
-  it('no keep-alive is sent for another process', async () => {
+  it('with NOTIFY_SOCKET no keep-alive is sent for another process', async () => {
     const { environment, received } = fakeProgram()
     const child = await startRunningChild({
       environment: { ...environment, WATCHDOG_USEC: '2000000', WATCHDOG_PID: '1' },

@@ -154,7 +154,7 @@ describe('the test vectors of cashaddr.md', () => {
       '7ADBF6C17084BC86C1706827B41A56F5CA32865925E946EA',
       'q9adhakpwzztepkpwp5z0dq62m6u5v5xtyj7j3h2ws4mr9g0',
     ],
-  ])('%i bytes of type %i', (_bytes, type, prefix, hash, letters) => {
+  ])('a CashAddr test vector with %i bytes of type %i is decoded', (_bytes, type, prefix, hash, letters) => {
     const address = { type, hash: Uint8Array.from(Buffer.from(hash, 'hex')) }
     expect(encodeCashAddress(address, prefix)).toBe(`${prefix}:${letters}`)
   })

@@ -38,7 +38,7 @@ const ACCEPTED: Readonly<Record<WatchedFamily, readonly Prefix[]>> = {
 
 describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
   it.each(Object.keys(VERSIONS) as Prefix[])(
-    'may begin with %s only if this prefix stands for its address format',
+    'an extended key may begin with %s only if this prefix stands for its address format',
     (prefix) => {
       const fault = extendedKeyFault(family, accountKey(prefix).open)
       if (ACCEPTED[family].includes(prefix)) expect(fault).toBeUndefined()
@@ -49,7 +49,7 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
     },
   )
 
-  it.each(Object.keys(VERSIONS) as Prefix[])('is never private, and an error does not repeat it (%s)', (prefix) => {
+  it.each(Object.keys(VERSIONS) as Prefix[])('an extended key is never private, and an error does not repeat it (%s)', (prefix) => {
     const { secret } = accountKey(prefix)
     for (const text of [secret, `${secret.slice(0, 50)}…`]) {
       const fault = extendedKeyFault(family, text)
@@ -59,7 +59,7 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
     }
   })
 
-  it('belongs to an account', () => {
+  it('an extended key belongs to an account', () => {
     expect(extendedKeyFault(family, accountKey('xpub', 'm').open)).toMatch(/^has depth 0: it must be an account key/)
     expect(extendedKeyFault(family, accountKey('xpub', "m/84'/0'").open)).toMatch(/^has depth 2/)
     expect(extendedKeyFault(family, accountKey('xpub', "m/84'/0'/0'/0").open)).toMatch(/^has depth 4/)
@@ -75,13 +75,13 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
       'xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm',
     ],
     ['a book', accountKey('xpub').open.repeat(10_000)],
-  ])('is complete: not one that is %s', (_what, text) => {
+  ])('an extended key is refused when it is %s', (_what, text) => {
     const fault = extendedKeyFault(family, text)
     expect(fault).toBeDefined()
     expect(fault).not.toContain(text.slice(4, 20))
   })
 
-  it('yields the same addresses with any prefix', () => {
+  it('an extended key yields the same addresses with any prefix', () => {
     const materials = ACCEPTED[family].map((prefix) => watchedMaterial(family, accountKey(prefix).open))
     expect(new Set(materials.map(({ firstAddress }) => firstAddress)).size).toBe(1)
     expect(new Set(materials.map(({ addressAt }) => addressAt(2 ** 31 - 1))).size).toBe(1)

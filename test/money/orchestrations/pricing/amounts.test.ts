@@ -19,14 +19,14 @@ function usable(changes: Parameters<typeof book>[0] = {}): UsableBook {
 }
 
 describe('at par', () => {
-  it('converts what the destination can represent, and leaves the rest', () => {
+  it('a conversion at par converts the amount that the destination can represent, and leaves the rest', () => {
     expect(parAmounts(1_234_567n, USDC, USD)).toEqual({ converted: 1_230_000n, destination: 123n, remainder: 4_567n })
     expect(parAmounts(123n, USD, USDC)).toEqual({ converted: 123n, destination: 1_230_000n, remainder: 0n })
     expect(parAmounts(9_999n, USDC, USD)).toMatchObject({ kind: 'impossible', code: 'NOT_CONVERTIBLE' })
     expect(parAmounts(10n ** 38n - 1n, USD, USDC)).toMatchObject({ kind: 'impossible', code: 'NOT_CONVERTIBLE' })
   })
 
-  it('never makes or loses money, whatever the decimals', () => {
+  it('a conversion at par never makes or loses money, whatever the decimals', () => {
     const decimals = fc.integer({ min: 0, max: 18 })
     fc.assert(
       fc.property(fc.bigInt(1n, 10n ** 20n), decimals, decimals, (amount, from, to) => {
@@ -50,7 +50,7 @@ describe('at par', () => {
     [9_949, false],
     [10_050, true],
     [10_051, false],
-  ])('is inside a peg of 50 bps at %i of 10,000: %s', (price, isInside) => {
+  ])('a price at par is inside a peg of 50 bps at %i of 10,000: %s', (price, isInside) => {
     expect(isInsidePeg(BigInt(2 * price), 4, 50)).toBe(isInside)
     // Half a unit further out.
     expect(isInsidePeg(BigInt(2 * price + (price > 10_000 ? 1 : -1)), 4, 50)).toBe(false)
@@ -58,13 +58,13 @@ describe('at par', () => {
 })
 
 describe('from a book', () => {
-  it('takes the levels from the best one outward', () => {
+  it('a price from a book takes the levels from the best one outward', () => {
     const price = marketPrice(SELL, 150_000_000n, usable(), 0n, SETTINGS)
     // 1 at 60,000.00 and 0.5 at 59,999.00.
     expect(price).toMatchObject({ destinationAmount: 8_999_950n, price: '59999.666666666666666666' })
   })
 
-  it('leaves what others took before', () => {
+  it('a price from a book leaves the amounts that others took before', () => {
     const price = marketPrice(SELL, 100_000_000n, usable(), baseUnits('1.5'), SETTINGS)
     expect(price).toMatchObject({
       destinationAmount: 5_999_900n,
@@ -76,7 +76,7 @@ describe('from a book', () => {
     })
   })
 
-  it('bounds the average price against the mid', () => {
+  it('a price from a book bounds the average price against the mid', () => {
     const deep = usable({ bids: levels([6_000_000, '1'], [5_000_000, '9']) })
     expect(marketPrice(SELL, 100_000_000n, deep, 0n, SETTINGS)).toMatchObject({ destinationAmount: 6_000_000n })
     expect(marketPrice(SELL, 200_000_000n, deep, 0n, SETTINGS)).toMatchObject({ kind: 'waits', waitingFor: 'SLIPPAGE' })
@@ -85,7 +85,7 @@ describe('from a book', () => {
     expect(marketPrice(BUY, 12_000_000n, thin, 0n, SETTINGS)).toMatchObject({ kind: 'waits', waitingFor: 'SLIPPAGE' })
   })
 
-  it('bounds the notional in the quote asset', () => {
+  it('a price from a book bounds the notional in the quote asset', () => {
     const settings = { ...SETTINGS, notionalMax: new Map([['USD', 6_000_000n]]) }
     expect(marketPrice(SELL, 100_000_000n, usable(), 0n, settings)).toMatchObject({ destinationAmount: 6_000_000n })
     expect(marketPrice(SELL, 100_001_000n, usable(), 0n, settings)).toMatchObject({ waitingFor: 'SLIPPAGE' })
@@ -93,14 +93,14 @@ describe('from a book', () => {
     expect(marketPrice(BUY, 6_000_001n, usable(), 0n, settings)).toMatchObject({ waitingFor: 'SLIPPAGE' })
   })
 
-  it('has no price for what is worth less than a unit of the destination', () => {
+  it('a book gives no price for an amount worth less than a unit of the destination', () => {
     expect(marketPrice(SELL, 1n, usable({ bids: levels([1, '1']), asks: levels([2, '1']) }), 0n, WIDE)).toMatchObject({
       kind: 'impossible',
       code: 'NOT_CONVERTIBLE',
     })
   })
 
-  it('pays what an oracle in exact fractions pays, rounded down', () => {
+  it('a price from a book pays the amount of an oracle in exact fractions, rounded down', () => {
     fc.assert(
       fc.property(fc.boolean(), ladder(), fc.bigInt(1n, 2n * 10n ** 9n), fc.bigInt(0n, 10n ** 19n), (...given) => {
         const [isSale, rows, units, takenBefore] = given

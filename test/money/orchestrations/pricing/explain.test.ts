@@ -156,7 +156,7 @@ describe('changed evidence', () => {
     ['at par', atPar(1_234_567n)],
   ]
 
-  it.each(originals)('%s is noticed at every value that the price follows from', (_, original) => {
+  it.each(originals)('changed evidence %s is noticed at every value that the price follows from', (_, original) => {
     const paths = pathsOf(original.evidence).filter((path) => !UNPROVED.test(path))
     // Of the last level more than is needed may be there.
     const checked = paths.filter((path) => path !== 'levels/2/amount')
@@ -167,7 +167,7 @@ describe('changed evidence', () => {
     expect(unnoticed).toEqual([])
   })
 
-  it.each(originals)('%s that lacks a value or has another type is noticed', (_, original) => {
+  it.each(originals)('evidence %s that lacks a value or has another type is noticed', (_, original) => {
     const paths = pathsOf(original.evidence).filter((path) => !UNPROVED.test(path))
     for (const value of [undefined, null, {}, [], -1, '-1', 'x']) {
       const unnoticed = paths.filter(
@@ -180,7 +180,7 @@ describe('changed evidence', () => {
     }
   })
 
-  it.each(originals)('%s is noticed in the columns beside it', (_, original) => {
+  it.each(originals)('changed evidence %s is noticed in the columns beside it', (_, original) => {
     const columns = Object.keys(original).filter((column) => column !== 'evidence') as (keyof StoredConversion)[]
     for (const column of columns) {
       const value = original[column] === null ? 'BTCUSD' : other(original[column])
@@ -189,7 +189,7 @@ describe('changed evidence', () => {
     }
   })
 
-  it('changed evidence of an earlier version of the program, which named no cursor, adds up', () => {
+  it('evidence of an earlier version of the program, which named no cursor, adds up', () => {
     const [, sale] = originals[0]!
     const { cursor, time, ...book } = (sale.evidence as { readonly book: Record<string, unknown> }).book
     const earlier = { ...book, epoch: 'e', version: 7, committed_at: `${time}` }
@@ -200,7 +200,7 @@ describe('changed evidence', () => {
     })
   })
 
-  it('changed evidence names each value that differs, and what it should be', () => {
+  it('an explanation of changed evidence names each value that differs, and its right value', () => {
     const [, sale] = originals[0]!
     const evidence = changed(sale.evidence, 'levels/1/taken', () => '0.4')
     expect(explainPrice({ ...sale, destination_amount: '1', evidence }).differences).toEqual([

@@ -163,7 +163,7 @@ describe('a book that must not be used', () => {
     ])
   })
 
-  it('but not when it is simulated in a sandbox', async () => {
+  it('a simulated book may be used in a sandbox', async () => {
     await credit(db, owner.profileId, 'BTC', 1_000_000n, 'in_transit')
     const from = context({ BTCUSD: book({ isSimulated: true }) }, { isSandbox: true })
     expect(await convert(db, [sale(1_000_000n)], from)).toMatchObject([{ kind: 'priced' }])
@@ -171,7 +171,7 @@ describe('a book that must not be used', () => {
 })
 
 describe('at par', () => {
-  it('waits with PEG at 0.97, and continues at 0.999 with what the destination can represent', async () => {
+  it('a conversion at par waits with PEG at 0.97, and continues at 0.999 with the amount the destination can represent', async () => {
     await credit(db, owner.profileId, 'USDC', 1_239_999n, 'in_transit')
     const request = atPar(1_239_999n)
     expect(await convert(db, [request], context({ USDCUSD: pegBook(9_700) }))).toMatchObject([
@@ -187,13 +187,13 @@ describe('at par', () => {
     expect(explanation.adds_up).toBe(true)
   })
 
-  it('converts without a market of the pair', async () => {
+  it('a conversion at par needs no market of the pair', async () => {
     await credit(db, owner.profileId, 'USDC', 1_000_000n, 'in_transit')
     expect(await convert(db, [atPar(1_000_000n)], context({}, { markets: [] }))).toMatchObject([{ kind: 'priced' }])
   })
 })
 
-it('is impossible for pairs that nothing converts, and never for the others of the batch', async () => {
+it('a conversion is impossible for pairs that nothing converts, and never for the others of the batch', async () => {
   await credit(db, owner.profileId, 'USDC', 1_000_000n, 'in_transit')
   const requests = [
     { ...atPar(1n), destinationAsset: 'BTC' },
@@ -240,7 +240,7 @@ describe('the limit of the desk', () => {
 })
 
 describe('what the operator sees of the desk', () => {
-  it('what the operator sees of the desk is the position in every asset, with what it is made of', async () => {
+  it("the operator sees the desk's position in every asset, with its parts", async () => {
     await credit(db, owner.profileId, 'ETH', 3n * 10n ** 18n, 'in_transit')
     await sql`
       insert into postings (group_id, asset, amount, debit_bucket, credit_bucket, effective_at, created_at)

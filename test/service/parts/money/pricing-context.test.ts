@@ -78,7 +78,7 @@ const USDC = 'kraken:USDC/USD'
 const bid = (price: number, amount: number): LevelChange => ({ side: BID, price, amount })
 const ask = (price: number, amount: number): LevelChange => ({ side: ASK, price, amount })
 
-it('reads the settings in units of the assets', () => {
+it('the pricing context reads the settings in units of the assets', () => {
   const { context } = setUp({ 'conversion.notional_max': '{USD: "1000.5"}', 'conversion.desk_limits': '{BTC: 2}' })
   expect(context.settings).toEqual({
     pegBpsMax: 50,
@@ -90,7 +90,7 @@ it('reads the settings in units of the assets', () => {
   })
 })
 
-it('reads the current book: levels, version, times and sources', () => {
+it('the pricing context reads the current book: levels, version, times and sources', () => {
   const { clock, context, say } = setUp()
   expect(context.bookOf('USDCUSD')).toMatchObject({ isLive: false, bids: [], asks: [] })
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250), bid(9_998, 1)] })
@@ -122,7 +122,7 @@ it('reads the current book: levels, version, times and sources', () => {
   expect(context.bookOf('ETHUSD')).toBeUndefined()
 })
 
-it('has no book of a market whose decimals were changed meanwhile', () => {
+it('the pricing context has no book of a market whose decimals were changed meanwhile', () => {
   const { clock, context, say, config, markets } = setUp()
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250)] })
   clock.advance(10)
@@ -136,7 +136,7 @@ it('has no book of a market whose decimals were changed meanwhile', () => {
   expect(context.bookOf('USDCUSD')).toBeUndefined()
 })
 
-it('ages with a book that does not change, also when the wall clock steps back', () => {
+it('the pricing context ages with a book that does not change, also when the wall clock steps back', () => {
   const { clock, context, say } = setUp()
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250)] })
   clock.advance(5_001)
@@ -145,7 +145,7 @@ it('ages with a book that does not change, also when the wall clock steps back',
   expect(context.bookOf('USDCUSD')?.ageMilliseconds).toBe(5_001 - 3_600_000)
 })
 
-it('returns no more levels than the evidence of a price may contain', () => {
+it('the pricing context returns no more levels than the evidence of a price may contain', () => {
   const { clock, context, say } = setUp()
   const levels = Array.from({ length: LEVELS_MAX + 50 }, (_, rank) => [bid(9_000 - rank, 1), ask(10_001 + rank, 1)])
   say(USDC, { type: 'snapshot', levels: levels.flat() })
@@ -155,7 +155,7 @@ it('returns no more levels than the evidence of a price may contain', () => {
   expect(book?.bids[0]?.price).toBe(9_000n)
 })
 
-it('knows which pegs hold, and which are not monitored', () => {
+it('the pricing context knows which pegs hold, and which are not monitored', () => {
   const { clock, context, say } = setUp({ 'conversion.par_assets': '[USD, USDC, USDG, XXX]' })
   expect(pairsWithoutPeg(context)).toEqual(['USD/USDG', 'USDC/USDG'])
   expect(pegStates(context)).toEqual([{ market: 'USDCUSD', holds: false }])

@@ -36,7 +36,7 @@ describe('the folder of recordings', () => {
   })
 })
 
-it('contains every commit that a service publishes, with its version and time', async () => {
+it('a recording contains every commit that a service publishes, with its version and time', async () => {
   const recordings = join(folder.path, 'recordings')
   const data = join(folder.path, 'data')
   mkdirSync(data)
