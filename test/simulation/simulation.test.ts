@@ -21,7 +21,7 @@ describe('the simulation of the streaming service', () => {
     expect(sums.get('frames')).toBeGreaterThan(50_000)
   })
 
-  it.skipIf(process.env.TIDEGATE_LONG !== '1')('ten minutes of fresh seeds have everything right', () => {
+  it.skipIf(process.env.TIDEGATE_LONG !== '1')('ten minutes of the simulation with fresh seeds have everything right', () => {
     try {
       const totals = runSeeds({ seed: Date.now() % 1_000_000_000, minutes: 10, onProgress: () => undefined })
       note(JSON.stringify(totals))
@@ -30,7 +30,7 @@ describe('the simulation of the streaming service', () => {
     }
   })
 
-  it('two runs of one seed write the same bytes', () => {
+  it('two simulation runs of one seed write the same bytes', () => {
     expect(simulate(7, { count: 800 })).toEqual(simulate(7, { count: 800 }))
   })
 })

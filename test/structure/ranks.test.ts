@@ -98,15 +98,15 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
 }
 
 describe('the sources', () => {
-  it('import only the areas that theirs may import, and within it folders of lower ranks', () => {
+  it('the sources import only the areas that theirs may import, and within an area folders of lower ranks', () => {
     expect(remaining('area', areaViolations(tree, AREAS))).toEqual([])
   })
 
-  it('import the client in the command line alone', () => {
+  it('only the command line imports the client', () => {
     expect(remaining('package', packageViolations(tree))).toEqual([])
   })
 
-  it('check the service without the client in what verifies it', () => {
+  it('the verifiers of the service do not import the client', () => {
     expect(remaining('verifier', verifierViolations(tree, VERIFIERS))).toEqual([])
   })
 
@@ -116,11 +116,11 @@ describe('the sources', () => {
     expect(remaining('cycle', cycleViolations(everything))).toEqual([])
   })
 
-  it('import a third-party package only in the file that wraps it', () => {
+  it('a third-party package is imported only in the file that wraps it', () => {
     expect(remaining('vendor', vendorViolations(tree, VENDOR_ROWS))).toEqual([])
   })
 
-  it('import every package that is installed at run time', () => {
+  it('every package that is installed at run time is imported', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
     const imported = new Set([...tree.values()].flatMap(({ imports }) => imports.map(({ packageName }) => packageName)))
     // Named only so that fastify gets the version of it that runs on Node 20, also beside other packages.
@@ -133,7 +133,7 @@ describe('the sources', () => {
     expect(remaining('pure', pureViolations(tree))).toEqual([])
   })
 
-  it('say "Pure." in the folders whose files are all pure', () => {
+  it('folders whose files are all pure say "Pure."', () => {
     const inFolders = [...tree.values()].filter(({ path }) => PURE_FOLDERS.some((folder) => path.startsWith(folder)))
     expect(inFolders.length).toBeGreaterThan(15)
     expect(inFolders.filter((file) => !isPure(file)).map(({ path }) => path)).toEqual([])

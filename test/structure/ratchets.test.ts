@@ -153,7 +153,7 @@ describe('the sources', () => {
     expect(remaining('unused-file', unused)).toEqual([])
   })
 
-  it('read every configuration key', () => {
+  it('the sources read every configuration key', () => {
     const texts = [...tree.values()]
       .filter(({ path }) => !path.startsWith('src/service/config/settings'))
       .map(({ text }) => text)

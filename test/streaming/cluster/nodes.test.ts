@@ -23,7 +23,7 @@ function pair(log = captureLog()) {
 const statesOf = ({ nodes }: ReturnType<typeof testNode>) => nodes.all.map(({ name, state }) => `${name} ${state}`)
 
 describe('nodes', () => {
-  it('know each other within a second, with what each says of itself', () => {
+  it("nodes know each other within a second, with each node's report about itself", () => {
     const { clock, here, there } = pair()
     there.state.ready = false
     clock.advance(1_010)

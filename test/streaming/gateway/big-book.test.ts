@@ -194,7 +194,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(rebuild(late).get('99999.99')).toBe('0.0008')
   })
 
-  test('still comes when the book moves faster than a SNAPSHOT stays useful', () => {
+  test('the SNAPSHOT of a large book still comes when the book moves faster than a SNAPSHOT stays useful', () => {
     const { stream, clock } = bigStream()
     clock.workMilliseconds = 1.5
     const client = stream.connect({ kernelBytes: 10_000_000 })
@@ -230,7 +230,7 @@ describe('the SNAPSHOT of a large book', () => {
     },
   )
 
-  test('unsubscribed while it is made or under way: the frame is finished, then comes the acknowledgement', () => {
+  test('a large SNAPSHOT that is unsubscribed while it is made or sent finishes its frame before the acknowledgement', () => {
     const entry = { type: 'market_data', params: { market: 'AAAUSD' } }
     for (const ticks of [1, 3, 20]) {
       const { stream, clock } = bigStream()
@@ -251,7 +251,7 @@ describe('the SNAPSHOT of a large book', () => {
     }
   })
 
-  test('cut in the middle leaves nothing open', () => {
+  test('a large SNAPSHOT that is cut in the middle leaves nothing open', () => {
     const { stream } = bigStream()
     const client = stream.connect({ kernelBytes: FRAGMENT_BYTES + 20 })
     client.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })

@@ -169,7 +169,7 @@ describe('a market that comes', () => {
   })
 
   test.each(['who had unsubscribed', 'from whom it was taken'])(
-    'added again starts with later times, also for one %s',
+    'a market that is added again starts with later times, also for a client %s',
     (whom) => {
       const stream = new LiveStream()
       stream.snapshot()

@@ -73,7 +73,7 @@ describe('a connection in detail', () => {
     expect(sessionDetails(client.session).markets[0]).not.toHaveProperty('last_digest')
   })
 
-  it('counts conflated updates, and shows the version that a lagging client holds', () => {
+  it('a connection in detail counts conflated updates, and shows the version that a lagging client holds', () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0, settings: { outboxBytesMax: 2_000 } })
     stream.snapshot(deepBook(200, 5))
     const slow = stream.connect({ kernelBytes: 10 })

@@ -184,7 +184,7 @@ describe('attribution', () => {
 })
 
 describe('depth', () => {
-  test('limits the book; changes beyond it are neither sent nor counted', () => {
+  test('a depth limits the book; changes beyond it are neither sent nor counted', () => {
     const { stream, connect } = startStream({ depth: 10 })
     const { client, subscribe } = connect()
     const [, snapshot] = subscribe(entry(BOOK, { depth: 1 }))
@@ -219,7 +219,7 @@ describe('depth', () => {
 })
 
 describe('resume', () => {
-  test('resume gives what changed since, once; nothing when nothing did', () => {
+  test('a resume gives the changes since its cursor once, and nothing when there are none', () => {
     const { stream, connect } = startStream({ depth: 10 })
     const first = connect()
     const start = first.subscribe(entry(BOOK), entry(TOP)).slice(1)
@@ -241,7 +241,7 @@ describe('resume', () => {
     ])
   })
 
-  test('resume of a cursor that is no cursor here, or of another epoch, depth, market or time to come gives a SNAPSHOT', () => {
+  test('a resume with an unknown cursor, or one of another epoch, depth, market or future time, gives a SNAPSHOT', () => {
     const { stream, connect } = startStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot(undefined, 'BBBUSD')
     const mine = cursorOf(connect().subscribe(entry(BOOK)))
@@ -261,7 +261,7 @@ describe('resume', () => {
     expect(message).toMatchObject({ payload: { type: 'SNAPSHOT' } })
   })
 
-  test('resume of executions is exact while they are kept, else the acknowledgement reports that it is not', () => {
+  test('a resume of executions is exact while they are kept, else the acknowledgement reports the loss', () => {
     const { stream, connect } = startStream({ executionsKept: 5 })
     const first = connect()
     first.subscribe(entry(EXECUTIONS))
@@ -284,7 +284,7 @@ describe('resume', () => {
     expect(next?.stream).not.toHaveProperty('prev')
   })
 
-  test('resume on the same connection gives an UPDATE that is later than what was sent before', () => {
+  test('a resume on the same connection gives an UPDATE that is later than the data sent before', () => {
     const { stream, connect } = startStream()
     const { client, ask, subscribe } = connect()
     const old = cursorOf(subscribe(entry(BOOK)))
@@ -382,7 +382,7 @@ describe('a large book', () => {
   })
 })
 
-test('both protocols side by side: a market that is removed, and one that becomes stale', () => {
+test('both protocols serve a market side by side that is removed or becomes stale', () => {
   const { stream, connect } = startStream({ settings: { staleSeconds: 5, closesStale: true } })
   const gone = connect()
   gone.subscribe(entry(BOOK, { depth: 1, interval_ms: 50 }), entry(EXECUTIONS))

@@ -65,7 +65,7 @@ describe('a client with a thousand subscriptions', () => {
 })
 
 describe('a client with two hundred requests in one read', () => {
-  test('replies alternate with those of other sessions, after the data of the tick', () => {
+  test("replies to two hundred requests in one read alternate with those of other sessions, after the tick's data", () => {
     const stream = new LiveStream()
     stream.snapshot()
     const [current, heavy, light] = [

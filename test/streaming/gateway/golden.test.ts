@@ -6,7 +6,7 @@ import { LiveStream, levels } from './live-stream.ts'
 describe('the exact text of every message of the base protocol', () => {
   const everything = ['AAAUSD market_data', 'AAAUSD market_data.top_of_book', 'AAAUSD execution_data', 'heartbeat']
 
-  test('acknowledgement, SNAPSHOT, TOP_OF_BOOK, heartbeat on subscribe', () => {
+  test("a subscription's acknowledgement, SNAPSHOT, TOP_OF_BOOK and heartbeat have their exact text", () => {
     const stream = new LiveStream()
     stream.snapshot(
       levels(
@@ -81,7 +81,7 @@ describe('the exact text of every message of the base protocol', () => {
     ])
   })
 
-  test('one side of an UPDATE, empty sides of SNAPSHOT and TOP_OF_BOOK', () => {
+  test('a one-sided UPDATE, and a SNAPSHOT and TOP_OF_BOOK with empty sides, have their exact text', () => {
     const stream = new LiveStream()
     stream.snapshot(levels([], [[10_001, 10_000]]))
     const client = stream.connect()
@@ -104,7 +104,7 @@ describe('the exact text of every message of the base protocol', () => {
     )
   })
 
-  test('unsubscribe, subscription_list, a failed entry, a failed request', () => {
+  test('an unsubscribe, a subscription_list, a failed entry and a failed request have their exact reply', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()

@@ -318,7 +318,7 @@ describe('subprotocols', () => {
     expect(socket.protocol).toBe(selected)
   })
 
-  test('none known: the base protocol, nothing selected', async () => {
+  test('a handshake with no known subprotocol gets the base protocol, and none is selected', async () => {
     const answer = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Protocol': 'chat' })
     expect(answer.status).toBe(101)
     expect(answer.headers['sec-websocket-protocol']).toBeUndefined()
@@ -383,7 +383,7 @@ describe('live connections', () => {
     expect(await closed).toBe(code)
   })
 
-  test('answer a ping', async () => {
+  test('live connections answer a ping', async () => {
     const socket = await open([], { Authorization: 'Bearer good' })
     const pong = new Promise<Buffer>((resolve) => socket.on('pong', resolve))
     socket.ping('are you there')

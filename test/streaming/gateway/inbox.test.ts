@@ -35,7 +35,7 @@ test('messages come in order: a burst at once, then at the pace, with the wait n
   expect(inbox.take()).toBe(messages[3])
 })
 
-test('rest fills the bucket up to the burst and no further', () => {
+test('an idle period fills the bucket up to the burst and no further', () => {
   const clock = new VirtualClock()
   const inbox = new Inbox(clock, 50, 3)
   for (let count = 0; count < 10; count++) inbox.put(message('x'))
@@ -45,7 +45,7 @@ test('rest fills the bucket up to the burst and no further', () => {
   expect(taken.filter((each) => each !== undefined && 'data' in each)).toHaveLength(3)
 })
 
-test('what a message has cost beyond one has to come back before the next, and no more than a burst is owed', () => {
+test("a message's cost beyond one has to come back before the next, and no more than a burst is owed", () => {
   const clock = new VirtualClock()
   const inbox = new Inbox(clock, 50, 100)
   for (const text of ['a', 'b', 'c', 'd']) inbox.put(message(text))
@@ -100,7 +100,7 @@ function held(): number {
   return heapUsed + external
 }
 
-test('cleared, it is empty', () => {
+test('a cleared inbox is empty', () => {
   const inbox = new Inbox(new VirtualClock(), 1, 1)
   inbox.put(message('x'))
   inbox.clear()

@@ -93,7 +93,7 @@ test('when a market starts over, all subscribers get a later SNAPSHOT, and no UP
 })
 
 describe('between two ticks', () => {
-  test('what is committed after a connection woke up and before it caught up is sent once', () => {
+  test("a commit between a connection's wake-up and its catch-up is sent once", () => {
     const stream = new LiveStream({ depth: 0, settings: { outboxBytesMax: 2_000 } })
     stream.snapshot()
     const client = stream.connect({ kernelBytes: 1_000 })

@@ -34,7 +34,7 @@ function live(options: ConstructorParameters<typeof LiveStream>[0] = {}): LiveSt
 }
 
 describe('executions that the source missed', () => {
-  test('close their subscribers, and no other session', async () => {
+  test('missed executions close their subscribers, and no other session', async () => {
     const stream = live({ markets: ['AAAUSD', 'BBBUSD'] })
     const reader = connected(stream, EXECUTIONS)
     const all = connected(stream, BOOK, TOP, EXECUTIONS)
@@ -62,7 +62,7 @@ describe('executions that the source missed', () => {
     expect(metrics).toContain('tidegate_closes_total{cause="executionsMissed"} 2')
   })
 
-  test('close at once, also when no execution follows', () => {
+  test('missed executions close their subscribers at once, also when no execution follows', () => {
     const stream = live()
     const reader = connected(stream, EXECUTIONS)
     stream.clock.advance(1)
@@ -71,7 +71,7 @@ describe('executions that the source missed', () => {
     expect(reader.transport.closed).toEqual(GAP)
   })
 
-  test('close before the market has a book, too', () => {
+  test('missed executions close their subscribers before the market has a book, too', () => {
     const stream = new LiveStream()
     const reader = connected(stream, BOOK, EXECUTIONS)
     stream.miss()
@@ -116,7 +116,7 @@ describe('executions that the source missed', () => {
     for (const client of [late, again]) expect(amounts(client.readMessages())).toEqual([1, 2, 3])
   })
 
-  test('close a lagging subscriber when it reads again, unless it unsubscribes first', () => {
+  test('missed executions close a lagging subscriber when it reads again, unless it unsubscribes first', () => {
     const stream = live({ depth: 0 })
     const clients = [EXECUTIONS, EXECUTIONS, BOOK].map((extra) => {
       const client = stream.connect({ kernelBytes: 1_000 })

@@ -209,7 +209,7 @@ describe('closing a connection', () => {
     ])
   })
 
-  it('twice, one after the other or at once, is one row; what has ended or never was is 404', async () => {
+  it('closing a connection twice, in turn or at once, is one audit row; an ended or unknown connection is 404', async () => {
     const client = stream.connect()
     const { id } = client.session
     const answers = await Promise.all([1, 2, 3].map(() => ask('DELETE', `/connections/${id}`)))

@@ -32,7 +32,7 @@ function outboxWith(kernelBytes: number) {
   return { outbox, transport, totals, events, send, read }
 }
 
-test('blocks above the high-water mark, and unblocks at half of it', () => {
+test('the outbox blocks above the high-water mark, and unblocks at half of it', () => {
   const { outbox, totals, events, send, read } = outboxWith(200)
   for (let count = 0; count < 5; count++) send(200)
   expect([outbox.isBlocked, totals.lagging]).toEqual([false, 0])

@@ -50,7 +50,7 @@ describe('the history of prices', () => {
     expect(prices().map(({ ask }) => ask)).toEqual(['2.00', '3.00'])
   })
 
-  it('ends after one hour: the oldest are dropped', () => {
+  it('the history of prices ends after one hour: the oldest are dropped', () => {
     const { stream, began, advanceTo, prices } = open()
     stream.snapshot()
     advanceTo(725 * 5_000)

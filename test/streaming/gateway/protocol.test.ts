@@ -81,7 +81,7 @@ describe('a request that fails as a whole', () => {
     ['an entry null', '{"type":"subscribe","channels":[{"type":"heartbeat"},null]}', NOT_OBJECTS],
     ['an entry a string', '{"type":"subscribe","channels":["heartbeat"]}', NOT_OBJECTS],
     ['an entry an array', '{"type":"subscribe","channels":[[]]}', NOT_OBJECTS],
-  ])('%s', (_, sent, expected) => {
+  ])('a request fails as a whole with %s', (_, sent, expected) => {
     expect(reply(sent)).toBe(expected)
   })
 
@@ -233,7 +233,7 @@ const ENTRIES: readonly (readonly [title: string, sent: string, echo: string, ou
 ]
 
 describe('an entry', () => {
-  test.each(ENTRIES)('%s', (_, sent, echo, outcome) => {
+  test.each(ENTRIES)('an entry is answered with its own outcome: %s', (_, sent, echo, outcome) => {
     const body = echo === '' ? outcome : `${echo},${outcome}`
     expect(reply(`{"type":"subscribe","channels":[${sent}]}`)).toBe(`{"type":"subscribe","channels":[{${body}}]}`)
     expect(reply(`{"type":"unsubscribe","channels":[${sent}]}`)).toBe(`{"type":"unsubscribe","channels":[{${body}}]}`)
@@ -364,7 +364,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('no bytes make it throw', () => {
+  test('no bytes make the parser throw', () => {
     const nearly = fc
       .tuple(fc.constantFrom(...ENTRIES.map(([, sent]) => sent)), fc.nat(), fc.nat(), fc.string({ maxLength: 3 }))
       .map(([sent, start, length, filler]) => {
@@ -404,7 +404,7 @@ describe('the params of the extended protocol', () => {
     ['market_data', { interval_ms: 1000, resume: '' }, { intervalMilliseconds: 1000, resume: '' }],
     ['market_data.top_of_book', { interval_ms: 50, resume: 'x' }, { intervalMilliseconds: 50, resume: 'x' }],
     ['execution_data', { resume: 'x' }, { resume: 'x' }],
-  ])('%s takes %j', (type, sent, meaning) => {
+  ])('the channel %s takes the params %j', (type, sent, meaning) => {
     expect(meaningOf(type, sent)).toEqual({ type, market: 'AAAUSD', ...meaning })
   })
 
@@ -430,7 +430,7 @@ describe('the params of the extended protocol', () => {
     ['market_data', { Depth: 5 }, 'params has the unknown member "Depth"'],
     ['market_data', { market: 'CCCUSD', depth: 5 }, `params.market names no market: "CCCUSD"; ${LIST}`],
     ['heartbeat', { resume: 'x' }, 'heartbeat takes no params: "market"'],
-  ])('%s refuses %j', (type, sent, message) => {
+  ])('the channel %s refuses the params %j', (type, sent, message) => {
     expect(meaningOf(type, sent)).toEqual(refusal(message))
   })
 })

@@ -4,7 +4,7 @@ import { SessionIndex } from '../../../src/streaming/gateway/session-index.ts'
 import { propertySettings } from '../../support/property.ts'
 import { Random } from '../../support/random.ts'
 
-it('finds the sessions of clients and customers after any sequence of opened and ended sessions', () => {
+it("the session index finds clients' and customers' sessions after any sequence of opened and ended sessions", () => {
   check(
     property(integer(), (seed) => {
       const random = new Random(seed)

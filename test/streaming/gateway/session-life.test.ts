@@ -40,7 +40,7 @@ describe('requests that come fast', () => {
     expect(client.read()).toHaveLength(10)
   })
 
-  test('cost by their entries, also those that fail and those that a list shows', () => {
+  test('requests cost by their entries, also those that fail and those that a list shows', () => {
     const stream = new LiveStream({ settings: { inboundPerSecond: 50, inboundBurst: 100 } })
     stream.snapshot()
     const request = (type: string, count: number) => ({ type, channels: new Array(count).fill({ type: 'heartbeat' }) })
@@ -107,7 +107,7 @@ describe('control frames', () => {
     expect(flood.transport.pongs).toHaveLength(100)
   })
 
-  test('control frames of the pings that a blocked connection cannot answer, the last is answered when it can', () => {
+  test('the last ping that a blocked connection cannot answer is answered when it can', () => {
     const { stream, client } = blockedClient()
     for (const data of ['a', 'b']) client.session.receivePing(Buffer.from(data))
     expect(client.transport.pongs).toEqual([])

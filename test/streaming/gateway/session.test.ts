@@ -43,7 +43,7 @@ describe('subscribe', () => {
     expect(kinds(stream.connect().subscribe('heartbeat'))).toEqual(['ack', 'heartbeat'])
   })
 
-  test('subscribe gives each channel only what is its own', () => {
+  test('subscribe gives each channel only its own data', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const [book, top, executions] = [stream.connect(), stream.connect(), stream.connect()]
@@ -143,7 +143,7 @@ function asEntry(name: string): unknown {
 }
 
 describe('unsubscribe', () => {
-  test('nothing of the channel is sent after its acknowledgement; other channels continue', () => {
+  test("unsubscribe ends a channel's data with its acknowledgement; other channels continue", () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK, TOP, EXECUTIONS, 'heartbeat')
     stream.offer(bid(100, 12), [trade])
@@ -202,7 +202,7 @@ describe('unsubscribe', () => {
     }
   })
 
-  test('unsubscribe without a sequencer for a later commit, the same SNAPSHOT is sent again', () => {
+  test('subscribing again without a later commit sends the same SNAPSHOT again', () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK)
     stream.sequencers.get('AAAUSD')?.stop()

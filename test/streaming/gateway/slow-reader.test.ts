@@ -31,7 +31,7 @@ function kinds(messages: readonly Message[]): string[] {
 }
 
 describe('a client that never reads', () => {
-  test('holds a bounded queue while 30 MB pass, is not read, and wakes up with few messages and the exact book', async () => {
+  test('a client that never reads holds a bounded queue while 30 MB pass, is not read, and wakes up with few messages and the exact book', async () => {
     const stream = new LiveStream({ depth: 0 })
     stream.snapshot(levels([[100, 1]], []))
     const [awake, asleep] = [stream.connect(), stream.connect({ kernelBytes: 200_000 })]
@@ -121,7 +121,7 @@ describe('while a client lags', () => {
     expect(kinds(bookOnly.readMessages())).toEqual(['UPDATE'])
   })
 
-  test('nothing moved: nothing is owed', () => {
+  test('a lagging client is owed nothing when nothing moved', () => {
     const { stream, client } = sleeper(BOOK, TOP)
     const before = client.transport.writes.length
     client.read()
@@ -146,7 +146,7 @@ describe('while a client lags', () => {
     expect(rebuild(messages).get('1.00')).toBe('0.0077')
   })
 
-  test('only unsubscribed: no more of it', () => {
+  test('a lagging client that unsubscribed gets no more of that channel', () => {
     const { stream, client } = sleeper(BOOK)
     client.receive({ type: 'unsubscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
     stream.update(bid(100, 77))
@@ -155,7 +155,7 @@ describe('while a client lags', () => {
     expect(client.read()).toEqual([])
   })
 
-  test('its requests wait in order and are answered when it reads', () => {
+  test("a lagging client's requests wait in order and are answered when it reads", () => {
     const { client } = sleeper(BOOK)
     const written = client.transport.writes.length
     for (let number = 0; number < 20; number++) client.receive(`{"type":"subscribe","channels":[{"type":${number}}]}`)
@@ -166,7 +166,7 @@ describe('while a client lags', () => {
     expect(replies).toHaveLength(21)
   })
 
-  test('no market starves: each catch-up continues after the market that blocked', () => {
+  test('no market starves while a client lags: each catch-up continues after the market that blocked', () => {
     const markets = ['AAAUSD', 'BBBUSD', 'CCCUSD', 'DDDUSD']
     const stream = new LiveStream({ markets, depth: 0, settings: { outboxBytesMax: 1_000 } })
     for (const symbol of markets) stream.snapshot(undefined, symbol)
@@ -258,7 +258,7 @@ describe('executions missed', () => {
     expect(kinds(other.readMessages())).toEqual(['UPDATE', 'UPDATE'])
   })
 
-  test('two commits of one tick, each with as many executions as are kept, are complete', () => {
+  test('a lagging client gets two commits of one tick completely, each with as many executions as are kept', () => {
     const stream = new LiveStream({ executionsKept: 10 })
     stream.snapshot()
     const client = stream.connect()

@@ -98,7 +98,7 @@ describe('a market that lost its sources', () => {
 })
 
 describe('after stale_seconds', () => {
-  test('one UPDATE removes every level and one TOP_OF_BOOK is empty; one UPDATE restores the book', () => {
+  test('a stale market removes every level with one UPDATE and empties TOP_OF_BOOK; one UPDATE restores the book', () => {
     const { stream, client } = start()
     stream.lose()
     stream.clock.advance(9_999)
@@ -136,7 +136,7 @@ describe('after stale_seconds', () => {
     }
   })
 
-  test('further reports of the same loss, and books that are refused, do not put it off', () => {
+  test('further reports of the same loss, and refused books, do not delay the stale market', () => {
     const { stream, client } = start()
     stream.lose()
     stream.clock.advance(6_000)
@@ -234,7 +234,7 @@ describe('after stale_seconds', () => {
 })
 
 describe('stream.stale_action', () => {
-  test('close: the subscribers of the market are closed with 4002 once, and wait when they come back', () => {
+  test("stale_action close closes the market's subscribers with 4002 once, and they wait when they come back", () => {
     const settings = { staleSeconds: 10, closesStale: true }
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'], settings })
     stream.snapshot()
@@ -262,7 +262,7 @@ describe('stream.stale_action', () => {
     expect(back.transport.closed?.code).toBe(4002)
   })
 
-  test('close: a source that is back in time closes no session', () => {
+  test('stale_action close ends no session when the source is back in time', () => {
     const { stream, client } = start({ settings: { closesStale: true } })
     stream.lose()
     stream.clock.advance(9_000)
@@ -378,7 +378,7 @@ describe('with the extended protocol', () => {
   )
 
   test.each(['before the withdrawal', 'after it'])(
-    'resume %s gives the difference, and the book comes back',
+    'a resume %s gives the difference, and the book comes back',
     (when) => {
       const { stream, connect } = startExtended()
       const { client, messages } = connect()

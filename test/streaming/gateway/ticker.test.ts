@@ -26,7 +26,7 @@ test('every interval ends on its own multiples of one grid, whenever it was want
   expect(of(1_000)).toEqual([1_000])
 })
 
-test('after a stall each interval that is over ends once, and the grid is where it was', () => {
+test('each interval that is over after a stall ends once, and the grid is where it was', () => {
   const clock = new WorkingClock()
   const { ticks } = start(clock)
   clock.advance(60)
@@ -36,7 +36,7 @@ test('after a stall each interval that is over ends once, and the grid is where 
   expect(ticks.length).toBeGreaterThan(1)
 })
 
-test('it stops when no more is wanted, and starts again', () => {
+test('the ticker stops when no more is wanted, and starts again', () => {
   const clock = new WorkingClock()
   let isWanted = false
   const { ticker, ticks } = start(clock, () => isWanted)

@@ -149,7 +149,7 @@ describe('a connection over a real socket', () => {
 })
 
 describe('closing', () => {
-  test('sends code and reason after what was written, and nothing after them', async () => {
+  test('a close sends code and reason after the data written before, and nothing after them', async () => {
     const clock = new VirtualClock()
     const { transport, socket } = await openMute(clock)
     const received: Buffer[] = []

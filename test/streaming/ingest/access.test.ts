@@ -54,7 +54,7 @@ describe('a handshake', () => {
     ['without the subprotocol', 'engine', { protocols: [] }, 400, 'bad_handshake'],
     ['with the subprotocol of the stream', 'engine', { protocols: ['tidegate.v1'] }, 400, 'bad_handshake'],
     ['at another path', 'engine', { path: '/stream' }, 404, 'not_found'],
-  ] as const)('%s is refused', async (_what, token, options, status, code) => {
+  ] as const)('a handshake %s is refused', async (_what, token, options, status, code) => {
     const refused = stage.connect(token, options)
     await expect(refused).rejects.toMatchObject({ status, body: expect.stringContaining(`"${code}"`) })
   })

@@ -191,13 +191,13 @@ describe('two lines', () => {
     expect(script.take('A', snapshotMessage(0, { epoch: 'e3' }))).toBe('next SNAPSHOTe3.0')
   })
 
-  it('wait no longer for a line that has moved to another epoch', () => {
+  it('two lines wait no longer for a line that has moved to another epoch', () => {
     const script = twoLines()
     script.take('A', updateMessage(5))
     expect(script.take('B', snapshotMessage(0, { epoch: 'e2' }))).toBe('other-epoch 5')
   })
 
-  it('trust the other line while one has LOST its book', () => {
+  it('two lines trust the other line while one has LOST its book', () => {
     const script = twoLines()
     expect(script.take('A', lostMessage(3))).toBe('untrusted')
     expect(script.take('A', updateMessage(4, { amount: '9' }))).toBe('untrusted')

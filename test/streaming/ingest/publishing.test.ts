@@ -97,7 +97,7 @@ describe('one publisher', () => {
     expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBe(1)
   })
 
-  it('one publisher that breaks a rule is notified of the rule, as the log is, and asked for a SNAPSHOT', async () => {
+  it('a publisher that breaks a rule is notified of the rule, which is logged, and asked for a SNAPSHOT', async () => {
     const client = await publisher()
     const message = engine.step()
     client.send({ ...message, payload: { ...message.payload, bids: [{ price: 7, amount: '1' }] } })
@@ -187,7 +187,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
-  it('one publisher is shown to the operator, and so is that there is none', async () => {
+  it('one publisher is shown to the operator, and so is its absence', async () => {
     const [btc, eth] = stage.sourceMarkets
     await publisher()
     await untilAt(0)
@@ -295,7 +295,7 @@ describe('two lines', () => {
     expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBe(1)
   })
 
-  it('wait for a gap no longer than ingest.line_wait_ms', async () => {
+  it('two lines wait for a gap no longer than ingest.line_wait_ms', async () => {
     const [first, second] = await bothLines()
     engine.step()
     first.send(engine.step())

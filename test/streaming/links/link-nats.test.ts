@@ -215,7 +215,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
   test.each([
     ['a user and a password', { user: 'tidegate', password: SECRET }, `tidegate:${SECRET}`, 'tidegate:wrong-one'],
     ['a token', { token: SECRET }, SECRET, 'wrong-one'],
-  ])('%s for NATS: right ones are accepted, wrong ones named without them', async (_title, options, right, wrong) => {
+  ])('NATS credentials with %s are accepted when right, and a wrong one is reported without its value', async (_title, options, right, wrong) => {
     server = await NatsServer.start(options)
     const urlWith = (userinfo: string) => server.url.replace('//', `//${userinfo}@`)
     const feed = await startFeed()

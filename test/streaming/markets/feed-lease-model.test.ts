@@ -129,7 +129,7 @@ class Run {
   }
 }
 
-it('never has two holders of an epoch, a smaller one after a larger, or a leader that was stopped and has not asked', async () => {
+it('the feed lease never has two holders of an epoch, a smaller one after a larger, or a leader resumed without asking', async () => {
   await check(
     asyncProperty(integer(), async (seed) => {
       const run = new Run(new Random(seed))

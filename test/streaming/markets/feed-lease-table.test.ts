@@ -138,7 +138,7 @@ describe('the lease of a group', () => {
 })
 
 describe('contenders on the store', () => {
-  it('lead one after the other: stopped, then without renewal', async () => {
+  it('contenders on the store lead in turn: one is stopped, the next is left without renewal', async () => {
     const a = contend(one, 'a')
     await a.journal.until(/^taken 1$/)
     const b = contend(two, 'b')

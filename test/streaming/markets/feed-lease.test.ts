@@ -211,7 +211,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.lease.state.role).toBe('paused')
   })
 
-  it('and has no store stays paused until the store answers', async () => {
+  it('a leader that was stopped and has no store stays paused until the store answers', async () => {
     const leader = candidate()
     await pass(1_000)
     leader.path = 'refused'

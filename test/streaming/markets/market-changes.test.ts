@@ -73,7 +73,7 @@ function setUp(
   return { allowed, clock, registry, made, writers, replicas, change, started, kraken, snapshot, symbols }
 }
 
-it('creates one source per feed, with all of its markets', () => {
+it('the set of markets creates one source per feed, with all of its markets', () => {
   const { made, kraken, replicas } = setUp()
   expect([...made.keys()]).toEqual(['kraken', 'simulator'])
   expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
@@ -81,7 +81,7 @@ it('creates one source per feed, with all of its markets', () => {
   expect(kraken.calls).toEqual(['start'])
 })
 
-it('reports which markets are simulated', () => {
+it('the set of markets reports which markets are simulated', () => {
   const { replicas } = setUp()
   expect(['AUSD', 'BUSD', 'CUSD', 'DUSD'].map((symbol) => replicas.isSimulated(symbol))).toEqual([
     false,
@@ -91,7 +91,7 @@ it('reports which markets are simulated', () => {
   ])
 })
 
-it('has started when every source has sent a message', async () => {
+it('the set of markets has started when every source has sent a message', async () => {
   const { made, started: start } = setUp()
   let started = false
   void start.then(() => {
@@ -105,7 +105,7 @@ it('has started when every source has sent a message', async () => {
   await start
 })
 
-it('delivers the events of a source to the replica of its market, and to no other', () => {
+it("a source's events are delivered to the replica of its market, and to no other", () => {
   const { clock, snapshot, replicas, writers } = setUp()
   expect([...writers.starting]).toEqual(['AUSD', 'BUSD', 'CUSD'])
   snapshot(100, 101)
@@ -122,7 +122,7 @@ it('commits later than what was committed before the start', () => {
   expect(replicas.all[2]?.instant.milliseconds).toBe(FLOOR + 1)
 })
 
-it('begins an epoch that is greater than those before the floor, whatever the wall clock says', () => {
+it('a market begins an epoch greater than those before the floor, whatever the wall clock says', () => {
   // CUSD has a floor a day after the present, as if the wall clock had been set back by a day since the last run.
   const late = setUp()
   late.snapshot(100, 101)
@@ -134,14 +134,14 @@ it('begins an epoch that is greater than those before the floor, whatever the wa
   expect(epoch > (before.replicas.all[0]?.epoch.id as string)).toBe(true)
 })
 
-it('asks the source of a market for a snapshot when its book broke an invariant', () => {
+it("a market's source is asked for a snapshot when its book broke an invariant", () => {
   const { clock, kraken, snapshot } = setUp()
   snapshot(101, 100)
   clock.advance(5)
   expect(kraken.calls).toEqual(['start', 'rebuild CUSD'])
 })
 
-it('stops sources and sequencers; the last book stays', async () => {
+it('stopping ends sources and sequencers; the last book stays', async () => {
   const { clock, kraken, snapshot, replicas, writers } = setUp()
   snapshot(100, 101)
   clock.advance(5)

@@ -70,7 +70,7 @@ function setUp(sourceCount: number) {
   return { clock, executions, replica, sequencerViolations, rebuilt, inputs }
 }
 
-it('gives the replica the book of the naive aggregate, however commits group messages, and loses no execution', () => {
+it('a replica gets the book of the naive aggregate, however commits group messages, and loses no execution', () => {
   const messageGap = fc.array(fc.constantFrom(0, 0, 1, 3), { minLength: 60, maxLength: 60 })
   const property = fc.property(aggregateScript(60), messageGap, ({ sourceCount, offers }, gaps) => {
     const { clock, executions, replica, sequencerViolations, rebuilt, inputs } = setUp(sourceCount)
@@ -98,7 +98,7 @@ it('gives the replica the book of the naive aggregate, however commits group mes
 })
 
 it.each([1, 2])(
-  'passes on the venue that one of %d sources names, and otherwise names the feed of the source',
+  'an execution has the venue that one of %d sources names, and otherwise the feed of the source',
   (sourceCount) => {
     const { clock, executions, inputs } = setUp(sourceCount)
     const listener = inputs.list.at(-1)!.sourceMarket.listener

@@ -100,7 +100,7 @@ function book(bid: number, ask: number): MarketEvent {
   return { type: 'snapshot', levels }
 }
 
-it('is lost from its first message on unless the simulator is allowed, with one log line', () => {
+it('a simulated source is lost from its first message on unless the simulator is allowed, with one log line', () => {
   const { say, replica, writers, states, lines } = setUp(marketOf('relay'), false)
   say('relay', book(10, 11), SIMULATED)
   say('relay', EXECUTED, SIMULATED)
@@ -111,7 +111,7 @@ it('is lost from its first message on unless the simulator is allowed, with one 
   expect(lines.filter((line) => JSON.stringify(line).includes('source refused'))).toHaveLength(1)
 })
 
-it('is lost when a reload forbids the simulator, and returns with a snapshot when one allows it', () => {
+it('a simulated source is lost when a reload forbids the simulator, and returns with a snapshot when one allows it', () => {
   const { say, replica, replicas, reload, calls, top, misses, states } = setUp(marketOf('relay'), true)
   say('relay', book(10, 11), SIMULATED)
   expect([replica.live, ...top(), replicas.isSimulated('AUSD')]).toEqual([true, 10, 11, true])
@@ -136,7 +136,7 @@ it('is lost when a reload forbids the simulator, and returns with a snapshot whe
   expect([replica.executions.lastNumber, misses()]).toEqual([2, 1])
 })
 
-it('contributes nothing to the book and the executions of a market with other sources', () => {
+it('a simulated source contributes nothing to the book and the executions of a market with other sources', () => {
   const { say, replica, replicas, top, states, misses } = setUp(marketOf('kraken', 'relay'), true)
   say('kraken', book(10, 20))
   say('relay', book(14, 15), SIMULATED)
@@ -154,7 +154,7 @@ it('contributes nothing to the book and the executions of a market with other so
   expect([replica.live, ...top(), misses()]).toEqual([true, 14, 16, 1])
 })
 
-it('leaves the book when its publisher says so later, or when another source is added; and returns alone', () => {
+it('a simulated source leaves the book when its publisher declares it later, or another source is added, and returns alone', () => {
   const { say, replica, top, states, change, calls } = setUp(marketOf('kraken', 'relay'), true)
   say('kraken', book(10, 20))
   say('relay', book(14, 15))
@@ -177,7 +177,7 @@ it('leaves the book when its publisher says so later, or when another source is 
   ])
 })
 
-it('needs the permission as a recording too, which keeps the reason that was recorded', () => {
+it('a simulated source needs the permission as a recording too, which keeps its recorded reason', () => {
   const halted = { state: 'HALTED', reason: 'kraken:A/USD: maintenance', simulated: true } as const
   const { say, replica, reload } = setUp(marketOf('replay'), false)
   say('replay', book(10, 20), halted)

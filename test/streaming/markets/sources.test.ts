@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close()
 })
 
-it('are read side by side under their own names', async () => {
+it("a market's sources are read side by side under their own names", async () => {
   const venues = [
     await startListingVenue([listedPair('ETH/USD')]),
     await startListingVenue([listedPair('BTC/USD', 'delisted')]),

@@ -27,7 +27,7 @@ function setUp() {
   return { rows, entry, states }
 }
 
-it('has a row where the state changes, and none for a keyframe that repeats it', () => {
+it('the export has a row where the state changes, and none for a keyframe that repeats it', () => {
   const { rows, entry, states } = setUp()
   rows.keyframe([entry(0, { events: [SNAPSHOT], instrument: OPEN })])
   rows.entry(entry(1, {}))
@@ -42,7 +42,7 @@ it('has a row where the state changes, and none for a keyframe that repeats it',
   ])
 })
 
-it('repeats the state where a file begins, and after a time that was not recorded', () => {
+it('the export repeats the state where a file begins, and after a time that was not recorded', () => {
   const { rows, entry, states } = setUp()
   rows.skip(entry(0, { events: [SNAPSHOT], instrument: HALTED }), true)
   rows.begin((RECORDING_START + 10) * 1_000)
@@ -56,7 +56,7 @@ it('repeats the state where a file begins, and after a time that was not recorde
   expect(states()).toEqual([[40, 'HALTED']])
 })
 
-it('has none for recordings without states', () => {
+it('the export has no state row for recordings without states', () => {
   const { rows, entry, states } = setUp()
   rows.keyframe([entry(0, { events: [SNAPSHOT] })])
   rows.entry(entry(1, {}))

@@ -233,7 +233,7 @@ function tradesBySide(): string {
 }
 
 describe.skipIf(PANDAS === undefined)('the lines of the documentation (needs Python with pandas)', () => {
-  it('read the exported book', async () => {
+  it('pandas reads the exported book with the lines of the documentation', async () => {
     await exported('export', '--format', 'csv', '--gzip')
     const book = csvRows('csv', 'incremental_book_L2')
     const prices = book.map(({ price }) => price).sort()
@@ -244,7 +244,7 @@ describe.skipIf(PANDAS === undefined)('the lines of the documentation (needs Pyt
 })
 
 describe.skipIf(DUCKDB === undefined)('the lines of the documentation (needs Python with duckdb)', () => {
-  it('sum the exported trades exactly', async () => {
+  it('duckdb sums the exported trades exactly with the lines of the documentation', async () => {
     await exported('export', '--format', 'parquet')
     const code = `import duckdb\nfor row in duckdb.sql("""${documented('sql', 'trades')}""").fetchall(): print(*row)`
     expect(runPython(DUCKDB, code, root)).toBe(tradesBySide())
@@ -252,7 +252,7 @@ describe.skipIf(DUCKDB === undefined)('the lines of the documentation (needs Pyt
 })
 
 describe.skipIf(POLARS === undefined)('the lines of the documentation (needs Python with polars)', () => {
-  it('sum the exported trades exactly', async () => {
+  it('polars sums the exported trades exactly with the lines of the documentation', async () => {
     await exported('export', '--format', 'parquet')
     expect(runPython(POLARS, documented('python', 'polars'), root)).toBe(tradesBySide())
   })

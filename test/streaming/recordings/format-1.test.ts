@@ -13,7 +13,7 @@ import { readEntries } from '../../support/recording-file.ts'
 const FIXTURE = join(import.meta.dirname, 'fixtures/format-1.recording')
 
 describe('a file of format 1', () => {
-  it('reads as it was recorded', async () => {
+  it('a file of format 1 reads as it was recorded', async () => {
     const reader = await openRecording(FIXTURE)
     await reader.close()
     expect(reader.header).toEqual({

@@ -38,7 +38,7 @@ function fileOf(content: Buffer): string {
 }
 
 describe('a recording that was cut off', () => {
-  it('reads up to its last whole block, wherever it was cut', async () => {
+  it('a recording that was cut off is read up to its last whole block, wherever it was cut', async () => {
     for (let length = ends[0]!; length <= bytes.length; length++) {
       const path = fileOf(bytes.subarray(0, length))
       const whole = ends.findLastIndex((end) => end <= length)
@@ -55,7 +55,7 @@ describe('a recording that was cut off', () => {
     }
   })
 
-  it('reads without what stands behind its last whole block: zeros, noise, half a block', async () => {
+  it('a recording that was cut off is read without the bytes after its last whole block: zeros, noise, half a block', async () => {
     const tails = [
       Buffer.alloc(5_000),
       Buffer.from('\u0000TGB and no head of a block'),

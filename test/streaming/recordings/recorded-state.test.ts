@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Book } from '../../../src/streaming/market/book.ts'
 import { RecordedState } from '../../../src/streaming/recordings/recorded-state.ts'
 
-it('keeps the last book while it is lost, whatever updates follow', () => {
+it('the recorded state keeps the last book while it is lost, whatever updates follow', () => {
   const state = new RecordedState('not yet')
   expect(state.eventsByTick()).toEqual([[{ type: 'lost', reason: 'not yet' }]])
   const level = { side: 0, price: 100, amount: 1 } as const
@@ -15,7 +15,7 @@ it('keeps the last book while it is lost, whatever updates follow', () => {
   expect(state.eventsByTick()).toEqual([[{ type: 'snapshot', levels: [{ ...level, amount: 2 }] }]])
 })
 
-it('has the origin of the last commit and the last state of the instrument, and its keyframe restores both', () => {
+it('the recorded state has the origin of the last commit and the last state of the instrument, and its keyframe restores both', () => {
   const commit = (version: number) => ({ epoch: 'one', version, milliseconds: version, nanoseconds: 0 })
   const instrument = { state: 'HALTED', reason: 'volatility' } as const
   const state = new RecordedState('not yet')

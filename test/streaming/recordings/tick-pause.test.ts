@@ -16,7 +16,7 @@ function pauseOn(clock: VirtualClock, milliseconds: number) {
   return { pause, over }
 }
 
-it('lasts a millisecond from the end of the tick at least, however early timers come', () => {
+it('the pause between ticks lasts a millisecond from the end of the tick at least, however early timers come', () => {
   const clock = new HastyClock()
   const { over } = pauseOn(clock, 0)
   clock.advance(10)
@@ -25,7 +25,7 @@ it('lasts a millisecond from the end of the tick at least, however early timers 
   expect(over[0]).toBeLessThan(2)
 })
 
-it('lasts as long as it was meant to unless it is cut short, to no less than a millisecond', () => {
+it('the pause between ticks lasts as long as it was meant to unless it is cut short, to no less than a millisecond', () => {
   const clock = new VirtualClock()
   const long = pauseOn(clock, 1_000_000)
   const cut = pauseOn(clock, 1_000_000)
@@ -37,7 +37,7 @@ it('lasts as long as it was meant to unless it is cut short, to no less than a m
   expect([long.over, cut.over, cutWithin.over]).toEqual([[], [51], [1]])
 })
 
-it('is over at once when it is ended, and only once', () => {
+it('the pause between ticks is over at once when it is ended, and only once', () => {
   const clock = new VirtualClock()
   const within = pauseOn(clock, 5)
   within.pause.end()

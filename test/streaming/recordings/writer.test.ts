@@ -34,7 +34,7 @@ async function openWriter(path: string, clock = new VirtualClock(), failures: Er
 const until = (isMet: () => boolean) => vi.waitUntil(isMet, { timeout: 45_000, interval: 5 })
 
 describe('a recording', () => {
-  it('reads back as it was written, in any blocks', async () => {
+  it('a recording reads back as it was written, in any blocks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyEntries, { maxLength: 4 }), async (parts) => {
         const path = folder.next()
@@ -57,7 +57,7 @@ describe('a recording', () => {
     )
   })
 
-  it('holds lines of JSON behind its heads, for any program', async () => {
+  it('a recording holds lines of JSON behind its heads, for any program', async () => {
     const path = folder.next()
     const changes = [
       { side: 0, price: 100, amount: 5 },

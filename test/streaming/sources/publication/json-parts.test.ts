@@ -63,7 +63,7 @@ const texts = fc
     })
   })
 
-it('returns what JSON.parse returns, or refuses what it refuses', () => {
+it('reading JSON in parts returns the same value as JSON.parse, or refuses the same text', () => {
   let divided = 0
   let refused = 0
   const property = fc.property(texts, (text) => {
@@ -77,7 +77,7 @@ it('returns what JSON.parse returns, or refuses what it refuses', () => {
   expect(refused).toBeGreaterThan(15)
 })
 
-it('reads a long list in many steps, and refuses bytes that are no UTF-8', () => {
+it('a long list is read in many steps, and invalid UTF-8 is refused', () => {
   const entries = Array.from({ length: 20_000 }, (_, index) => ({ price: `${index}.00`, amount: '1' }))
   const text = JSON.stringify({ channel: 'é', payload: { bids: entries, asks: [] } })
   const { value, steps } = inParts(Buffer.from(text))

@@ -76,7 +76,7 @@ const sides = fc
     return entries
   })
 
-it('takes a SNAPSHOT, or refuses it with the same words, as one that is read at once', () => {
+it('a large SNAPSHOT is accepted, or refused with the same words, as one that is read at once', () => {
   let refused = 0
   const property = fc.property(sides, sides, fc.constantFrom('SNAPSHOT', 'SNAPSHOT', 'UPDATE'), (bids, asks, type) => {
     const text = textOf({ type, bids, asks })
@@ -95,7 +95,7 @@ it('takes a SNAPSHOT, or refuses it with the same words, as one that is read at 
   expect(refused).toBeGreaterThan(3)
 })
 
-it('prepares the book in book order, for the definition of the market that takes it', () => {
+it('a large message prepares the book in book order, for the current definition of its market', () => {
   const text = textOf({
     type: 'SNAPSHOT',
     bids: [
@@ -115,12 +115,12 @@ it('prepares the book in book order, for the definition of the market that takes
 it.each([
   ['not JSON', Buffer.from('{"channel":')],
   ['not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-])('refuses what is %s', (rule, bytes) => {
+])('a large message that is %s is refused', (rule, bytes) => {
   const parts = readLargeMessage(bytes, () => [])
   expect(parts.next()).toMatchObject({ done: true, value: { type: 'problem', market: undefined, rule: `is ${rule}` } })
 })
 
-it('reads orders, heartbeats and messages of other kinds too', () => {
+it('the large-message reader also reads orders, heartbeats and other messages', () => {
   const order = { order_id: '1', side: 'buy', price: '1.00', amount: '2' }
   for (const text of [
     textOf({ type: 'SNAPSHOT', orders: [order] }),

@@ -22,7 +22,7 @@ function problem(payload: object, stream: object = STREAM): string {
   return parsed.type === 'problem' ? problemText(parsed) : `accepted: ${parsed.type}`
 }
 
-it('reads an UPDATE with levels and executions, and leaves prices and amounts as text', () => {
+it('an UPDATE is read with levels and executions, and its prices and amounts remain text', () => {
   const bids = [{ price: '60000.10', amount: '0.25' }]
   const asks = [{ price: '60001.00', amount: '0', unknown: true }]
   const later = { ...TRADE, id: '882', side: undefined, executed_at: '2026-11-20T11:59:59.9999Z' }
@@ -46,7 +46,7 @@ it('reads an UPDATE with levels and executions, and leaves prices and amounts as
   expect(parse(UPDATE, { epoch: 'a', seq: 9, prev: 4 })).toMatchObject({ prev: 4, bids: [], asks: [], executions: [] })
 })
 
-it('reads snapshots of levels and of orders, changes of orders, INSTRUMENT and LOST', () => {
+it('snapshots of levels and of orders, changes of orders, INSTRUMENT and LOST are read', () => {
   expect(parse(SNAPSHOT, { epoch: 'a', seq: 0 })).toMatchObject({ type: 'SNAPSHOT', seq: 0, prev: undefined })
   const order = { order_id: '1', side: 'buy', price: '1', amount: '2' }
   const { bids, asks, ...withoutLevels } = SNAPSHOT
@@ -77,7 +77,7 @@ it('reads snapshots of levels and of orders, changes of orders, INSTRUMENT and L
   })
 })
 
-it('reads heartbeats, with the books that have a digest', () => {
+it('heartbeats are read with the books that have a digest', () => {
   const book = { market: 'BTCUSD', epoch: 'a', seq: 3, digest: '0123456789abcdef' }
   const heartbeat = (books?: unknown) =>
     parsePublication(JSON.stringify({ channel: 'heartbeat', payload: { timestamp: TIME, books } }))
@@ -159,11 +159,11 @@ it.each([
     problem({ ...UPDATE, type: 'INSTRUMENT', ...INSTRUMENT, price_decimals: 19 }),
     'payload.price_decimals is not a whole number from 0 to 18',
   ],
-])('reports %s', (found, expected) => {
+])('the problem of a publication message is reported: %s', (found, expected) => {
   expect(found).toBe(expected)
 })
 
-it('names the market of a message where it can be read, and whether it is a SNAPSHOT', () => {
+it("a message's market is named where it can be read, and whether it is a SNAPSHOT", () => {
   expect(parse({ ...SNAPSHOT, bids: 7 })).toMatchObject({ type: 'problem', market: 'BTCUSD', isSnapshot: true })
   expect(parse({ ...UPDATE, bids: 7 })).toMatchObject({ market: 'BTCUSD', isSnapshot: false })
   expect(parsePublication('{"channel":"publication"')).toMatchObject({
@@ -175,7 +175,7 @@ it('names the market of a message where it can be read, and whether it is a SNAP
   expect(parsePublication('7')).toMatchObject({ type: 'problem', rule: 'is not an object' })
 })
 
-it('never throws, whatever an object of a module does', () => {
+it('the publication reader never throws, whatever an object of a module does', () => {
   const hostile = { channel: 'publication', payload: UPDATE, stream: STREAM }
   Object.defineProperty(hostile, 'stream', {
     get: () => {

@@ -135,7 +135,7 @@ describe('the messages of a publication', () => {
     }
   })
 
-  it('report what the publisher missed, before the executions of the message', () => {
+  it("the messages of a publication report the publisher's missed executions before their own", () => {
     const { snapshot, update } = reader()
     snapshot(0)
     expect(update(1, { missed: 'a gap', executions: [trade('1')] }).events).toMatchObject([

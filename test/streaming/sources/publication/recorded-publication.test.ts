@@ -207,7 +207,7 @@ describe.each([
   const direct = pipelineOf(market)
   for (const event of events) direct.offer(event)
 
-  it('is served equally when an engine publishes it over a connection', async () => {
+  it('a recorded book is served equally when an engine publishes it over a connection', async () => {
     const engine = new RecordedEngine(market, events)
     const publisher = await TestPublisher.start([engine])
     const pulled = pipelineOf(market)
@@ -223,7 +223,7 @@ describe.each([
     expect(events.length).toBeGreaterThan(50)
   })
 
-  it('is served equally when a publisher pushes it', async () => {
+  it('a recorded book is served equally when a publisher pushes it', async () => {
     const { stage, pushed } = await openIngest(market)
     const client = await stage.connect('engine')
     for (const message of messagesOf(market, events)) client.send(message)
@@ -235,7 +235,7 @@ describe.each([
   it.each([
     ['the late one', 'late'],
     ['the early one', 'early'],
-  ] as const)('is served equally when two lines push it, 200 ms apart, and %s loses messages', async (_, lossy) => {
+  ] as const)('a recorded book is served equally when two lines push it, 200 ms apart, and %s loses messages', async (_, lossy) => {
     const { stage, pushed } = await openIngest(market)
     const lines = { early: await stage.connect('engine'), late: await stage.connect('engine') }
     await pushTwice(stage, lines, messagesOf(market, events), lossy)
@@ -246,7 +246,7 @@ describe.each([
     expect(served(pushed.line)).toEqual(served(direct.line))
   })
 
-  it('is served equally when a module publishes it', async () => {
+  it('a recorded book is served equally when a module publishes it', async () => {
     const path = join(folder, `${recording.symbol.replace('/', '-')}-${recording.pricePrecision}.mjs`)
     writeFileSync(
       path,

@@ -42,7 +42,7 @@ describe('the seeded random stream', () => {
     },
   )
 
-  it('hits a chance as often as it says', () => {
+  it('the seeded random stream hits a chance as often as its probability', () => {
     const random = createRandomStream(4, 'chance')
     let hits = 0
     for (let index = 0; index < 30_000; index++) if (random.chance(1, 3)) hits++

@@ -49,7 +49,7 @@ const textOf = (event: MarketEvent | undefined) =>
   JSON.stringify(event, (key, value) => (key === 'executedAtMilliseconds' ? undefined : value))
 
 describe('a scenario of the simulator', () => {
-  it('named none changes nothing', () => {
+  it('the scenario none changes nothing', () => {
     const [without, withNone] = [run(), run('none')]
     for (const { clock } of [without, withNone]) clock.advance(60 * SECOND)
     expect(withNone.events.map(({ event }) => textOf(event))).toEqual(without.events.map(({ event }) => textOf(event)))
@@ -57,7 +57,7 @@ describe('a scenario of the simulator', () => {
   })
 
   it.each(SCENARIOS.filter((name) => name !== 'none'))(
-    'named %s is the same for the same seed, and is named',
+    'the scenario %s is the same for the same seed, and has its name',
     (name) => {
       const [one, other] = [run(name), run(name)]
       for (const { clock } of [one, other]) clock.advance(25 * SECOND)
@@ -66,7 +66,7 @@ describe('a scenario of the simulator', () => {
     },
   )
 
-  it('shows everything within a minute', () => {
+  it('a scenario shows all its effects within a minute', () => {
     for (const name of SCENARIOS) {
       expect(SCENARIO_PHASES[name].reduce((sum, { seconds }) => sum + seconds, 0)).toBeLessThanOrEqual(60)
     }
@@ -83,7 +83,7 @@ describe('a scenario of the simulator', () => {
 })
 
 describe('the scenario halt', () => {
-  it('halts after 15 s with the book kept, and reopens after an auction with trades at one price', () => {
+  it('the scenario halt halts after 15 s with the book kept, and reopens after an auction with trades at one price', () => {
     const { clock, source, market, events, states, between, book } = run('halt')
     expect(states).toEqual(['OPEN'])
     clock.advance(14.999 * SECOND)

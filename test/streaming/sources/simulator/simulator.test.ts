@@ -225,7 +225,7 @@ describe('a process that stalls', () => {
 })
 
 describe('rebuild and stop', () => {
-  it('rebuild and stop emits the book as it is now, once, in a tick of its own', () => {
+  it('a rebuild emits the current book once, in a tick of its own', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock, { assets: ['BTC', 'ETH'] })
     clock.advance(30_000)
@@ -257,7 +257,7 @@ describe('rebuild and stop', () => {
     expect(btc.at(-1)!.type).toBe('snapshot')
   })
 
-  it('calls no listener after stop, not even when stopped from inside one', async () => {
+  it('a stopped simulator calls no listener, not even when stopped from inside one', async () => {
     // Timers come so late that many events are due in the tick in which it is stopped.
     const clock = new UnsteadyClock(1_000)
     const received: MarketEvent[] = []
@@ -286,7 +286,7 @@ describe('rebuild and stop', () => {
     expect(other.events.get('BTCUSD')!.length).toBe(before)
   })
 
-  it('rebuild and stop does nothing before start', () => {
+  it('rebuild and stop do nothing before start', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock, { start: false })
     source.rebuild(markets.get('BTCUSD')!, 'early')

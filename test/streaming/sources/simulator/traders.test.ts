@@ -144,7 +144,7 @@ describe('markets of every scale', () => {
   const rows = startPrices.flatMap(([asset, price]) => scales.map((decimals) => [asset, decimals, price] as const))
 
   it.each(rows)(
-    '%s with %d price decimals trades in positive safe integers around its start',
+    'the market %s with %d price decimals trades in positive safe integers around its start',
     (asset, decimals, startPrice) => {
       for (const amountDecimals of [8 - decimals, decimals]) {
         const market = marketOf(asset, decimals, amountDecimals)

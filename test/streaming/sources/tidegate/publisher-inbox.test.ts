@@ -49,7 +49,7 @@ function open() {
   return { clock, log, inbox }
 }
 
-it('takes messages in order, and reads the connection again when none waits', () => {
+it("the publisher's inbox returns messages in order, and reads the connection again when none waits", () => {
   const { clock, log, inbox } = open()
   for (const text of ['a', large('b'), 'c', large('d'), 'e']) inbox.receive(text)
   expect(log).toEqual(['a', 'pause'])
@@ -66,7 +66,7 @@ it.each([
   ['before the message is complete', [large('b'), 'c'], true, ['pause']],
   ['by the message itself', [large('end'), 'c', large('d')], false, ['pause', 'large end', 'resume']],
   ['by a message after it', [large('b'), 'end', 'c'], false, ['pause', 'large b', 'end', 'resume']],
-])('takes nothing more of a connection that ended %s', (_when, texts, isCleared, expected) => {
+])("the publisher's inbox returns nothing more of a connection that ended %s", (_when, texts, isCleared, expected) => {
   const { clock, log, inbox } = open()
   for (const text of texts) inbox.receive(text)
   clock.tick()

@@ -92,7 +92,7 @@ describe('a source that pulls', () => {
     expect(market.follower.missed).toBe(0)
   })
 
-  it('reports executions as missed when the publisher kept no messages, or was started again', async () => {
+  it('a source that pulls reports executions as missed when the publisher kept no messages, or was started again', async () => {
     for (const restarts of [false, true]) {
       const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
       await feed.until('the book', isCurrent)
@@ -112,7 +112,7 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('subscribes again at its position after a gap, and misses nothing', async () => {
+  it('a source that pulls subscribes again at its position after a gap, and misses nothing', async () => {
     for (const publishesOrders of [false, true]) {
       const { btc, publisher, feed, market, send, isCurrent } = await pullOne({ publishesOrders })
       await feed.until('the book', isCurrent)
@@ -294,7 +294,7 @@ describe('a source that pulls', () => {
     await feed.until('the book', () => feed.market.follower.isLive)
   })
 
-  it('subscribes again when the publisher ends a subscription', async () => {
+  it('a source that pulls subscribes again when the publisher ends a subscription', async () => {
     const { publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.endSubscriptions('BTCUSD', 'the market was changed: subscribe again')

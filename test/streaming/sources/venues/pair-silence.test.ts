@@ -20,7 +20,7 @@ describe('a trade past a price that the book still shows', () => {
   it.each([
     ['above the best ask', 102],
     ['below the best bid', 99],
-  ])('%s proves the book wrong after 2 s without a book message', (_name, price) => {
+  ])('a trade %s proves the book wrong after 2 s without a book message', (_name, price) => {
     const silence = usual(50)
     silence.trade(1_000, price, String(price), BEST)
     expect(silence.check(2_999)).toBeUndefined()
@@ -51,7 +51,7 @@ describe('a trade past a price that the book still shows', () => {
     ['between the best prices', 100.5, BEST],
     ['that cannot be compared', undefined, BEST],
     ['where levels are not followed', 500, {}],
-  ])('%s is only suspicious, after 3 s', (_name, price, best) => {
+  ])('a trade %s is only suspicious, after 3 s', (_name, price, best) => {
     const silence = usual(50)
     silence.trade(1_000, price, '1', best)
     expect(silence.check(3_999)).toBeUndefined()
@@ -87,7 +87,7 @@ describe('a silence', () => {
     ['of a book that is not known yet', () => usual(50, 2_000)],
     ['after a burst of a book that is not known yet', () => usual(5, 50_000)],
     ['of a book that never had a message', () => new PairSilence(0)],
-  ])('%s says nothing', (_name, make) => {
+  ])('a silence %s raises no doubt', (_name, make) => {
     expect(make().due).toBe(Number.POSITIVE_INFINITY)
   })
 
@@ -166,7 +166,7 @@ describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy 
     for (const [symbol, heard] of pairs) expect([symbol, checkRecording(heard)]).toEqual([symbol, []])
   })
 
-  it('raise one within 5 s once an active book goes silent, wherever it does', () => {
+  it('a silence alarm follows within 5 s when an active book of a healthy recording goes silent', () => {
     const pairs = [...heardOf(COINBASE, readCoinbase), ...heardOf(OKX, readOkxMessage)]
     let found = 0
     for (const symbol of ['SKL-USD', 'BTC-USDT']) {

@@ -110,7 +110,7 @@ async function record(venue: keyof typeof SERVERS, path: string) {
 }
 
 describe.each(['okx', 'binance'] as const)('a raw recording of %s', (venue) => {
-  it('plays its frames and answers to the connector again', async () => {
+  it('a raw recording plays its frames and responses to the connector again', async () => {
     const path = join(folder, `${venue}.raw.gz`)
     const { history, symbols, port, eventCount } = await record(venue, path)
     const text = gunzipSync(readFileSync(path)).toString()

@@ -180,7 +180,7 @@ describe('a connection', () => {
     expect(calls).toEqual(['down nothing arrived for 15 s'])
   })
 
-  it('ends over a frame that is too large', async () => {
+  it('a connection ends over a frame that is too large', async () => {
     const url = await listen((socket) => socket.send('x'.repeat(16 * 1024 * 1024 + 1)))
     const { calls, until } = follow(url)
     await until('its end', () => calls.length === 2)
@@ -236,7 +236,7 @@ describe('stop', () => {
 })
 
 describe('signs of life', () => {
-  it('signs of life are pings of the venue too', async () => {
+  it('pings of the venue are signs of life too', async () => {
     const sockets: WebSocket[] = []
     const url = await listen((socket) => sockets.push(socket))
     const { clock, calls, until } = follow(url)
@@ -251,7 +251,7 @@ describe('signs of life', () => {
     expect(calls.at(-1)).toBe('down nothing arrived for 10 s')
   })
 
-  it('signs of life are asked for when nothing arrived for so long, and not before', async () => {
+  it('signs of life are requested after a silence, and not before', async () => {
     const heard: string[] = []
     const waiters = new Waiters()
     const url = await listen((socket) => {
@@ -273,7 +273,7 @@ describe('signs of life', () => {
     expect(calls).toEqual(['open', ...Array(3).fill('message pong')])
   })
 
-  it('signs of life that stay away although they were asked for end the connection', async () => {
+  it('a connection without a sign of life ends, although one was requested', async () => {
     const url = await listen()
     const { clock, calls, until } = follow(url, { keepAlive: { text: 'ping', milliseconds: 4_000 } })
     await until('the connection', () => calls.length === 1)
@@ -283,7 +283,7 @@ describe('signs of life', () => {
 })
 
 describe('requests', () => {
-  it('wait, in order, while the venue takes no more, and are forgotten with the connection', async () => {
+  it('requests wait in order while the venue accepts no more, and are forgotten with the connection', async () => {
     const heard: string[] = []
     const waiters = new Waiters()
     const sockets: WebSocket[] = []

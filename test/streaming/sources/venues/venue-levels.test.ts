@@ -24,7 +24,7 @@ function levelsOf(bids: readonly Pair[], asks: readonly Pair[]): VenueLevels {
 }
 
 describe('what differs after a message', () => {
-  it('what differs after a message is the last of several entries of a price, and nothing when that is what was there', () => {
+  it('a level change has the last of several entries of a price, and is empty when the level had that amount', () => {
     const levels = new VenueLevels(options)
     const once = levels.apply([], sent([['5', '1'], ['5.0', '2'], ['5', '3.5']])) // biome-ignore format: one message
     expect(once).toEqual([{ side: ASK, price: 50, amount: 350 }])
@@ -32,11 +32,11 @@ describe('what differs after a message', () => {
     expect(levels.side(ASK).sent).toEqual([{ price: '5', amount: '3.50' }])
   })
 
-  it('what differs after a message is nothing for a delete of what is not there', () => {
+  it('a level change is empty for the delete of an absent level', () => {
     expect(levelsOf([['5', '1']], []).apply(sent([['4', '0']]), sent([['5', '0']]))).toEqual([])
   })
 
-  it('what differs after a message names what falls out of the depth, and what stays when a better level comes and goes within the message', () => {
+  it('a level change names levels that fall out of the depth, not those restored within the message', () => {
     const levels = levelsOf([['5', '1'], ['4', '1'], ['3', '1']], []) // biome-ignore format: one message
     expect(levels.apply(sent([['6', '1']]), [])).toEqual([
       { side: BID, price: 60, amount: 100 },
@@ -45,7 +45,7 @@ describe('what differs after a message', () => {
     expect(levels.apply(sent([['7', '1'], ['7', '0']]), [])).toEqual([]) // biome-ignore format: one message
   })
 
-  it('what differs after a message is the whole book after it was cleared', () => {
+  it('a level change is the whole book after it was cleared', () => {
     const levels = levelsOf([['5', '1']], [['6', '1']])
     levels.clear()
     expect(levels.side(BID).sent).toEqual([])
@@ -64,12 +64,12 @@ describe('what cannot be taken', () => {
     ['a negative amount', '5', '-1', 'cannot take amount -1'],
     ['an amount that is finer than the listing', '5', '1.001', 'cannot take amount 1.001'],
     ['an amount that is no number', '5', 'NaN', 'cannot take amount NaN'],
-  ])('what cannot be taken is %s', (_name, price, amount, problem) => {
+  ])('a level is refused for %s', (_name, price, amount, problem) => {
     expect(new VenueLevels(options).apply(sent([[price, amount]]), [])).toBe(problem)
     expect(new VenueLevels(options).apply([], sent([[price, amount]]))).toBe(problem)
   })
 
-  it('what cannot be taken is no amount that is merely large', () => {
+  it('a level is not refused for an amount that is merely large', () => {
     expect(new VenueLevels(options).apply(sent([['5', '90071992547409930']]), [])).toEqual([
       { side: BID, price: 50, amount: 9007199254740993000n },
     ])

@@ -531,7 +531,7 @@ describe('trades', () => {
     expect(executions(listener).map(({ executedAtMilliseconds }) => executedAtMilliseconds)).toEqual([1, 3])
   })
 
-  it('continue over a lost book, and are numbered on over a connection and another pair', () => {
+  it('trades continue over a lost book, and keep their numbering over a connection and another pair', () => {
     const { pair, admit, listener, trades, sent } = setUp()
     admit()
     pair.apply(snapshot)
@@ -581,7 +581,7 @@ describe('trades', () => {
 })
 
 describe('how the venue lists the pair', () => {
-  it('how the venue lists the pair is named while it is restricted, and the book continues', () => {
+  it("a venue's listing names the pair's restriction while it lasts, and the book continues", () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(snapshot)
@@ -593,7 +593,7 @@ describe('how the venue lists the pair', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('how the venue lists the pair takes the book away when it is gone, and brings it back with the listing', () => {
+  it("a venue's listing takes the book away when the pair is gone, and brings it back with the pair", () => {
     const { pair, admit, listener, sent } = setUp()
     admit()
     pair.apply(snapshot)
@@ -608,7 +608,7 @@ describe('how the venue lists the pair', () => {
     expect(listener.count('snapshot')).toBe(2)
   })
 
-  it('how the venue lists the pair names the first level that no market can hold', () => {
+  it("a venue's listing names the first level that no market can hold", () => {
     const unfit = [{ side: ASK, price: '99999997', amount: '1' }] as const
     const { pair, admit, listener } = setUp({
       protocol: { depths: [50], createBook: () => ({ unfit, apply: (step) => step }) },
@@ -620,14 +620,14 @@ describe('how the venue lists the pair', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('unsubscribes what no market can hold any more', () => {
+  it('a pair that no market can hold any more is unsubscribed', () => {
     const { pair, admit, sent } = setUp()
     admit()
     expect(pair.list({ ...listing, priceDecimals: 3 })).toBe(false)
     expect(sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
   })
 
-  it('how the venue lists the pair offers no deeper book than it does: that is named', () => {
+  it("a depth beyond the venue's deepest book for the pair is reported", () => {
     const deep = new SourceListener('A/B', { depth: 0 })
     const { pair } = setUp({ markets: [deep.sourceMarket] })
     expect(pair.depthAsked).toBe(50)

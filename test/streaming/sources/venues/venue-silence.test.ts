@@ -62,7 +62,7 @@ afterEach(async () => {
 })
 
 describe.each(STAGES)('%s', (name, isMissing, symbol, channel, start) => {
-  it.skipIf(isMissing)('subscribes a silent book again (needs venue recordings)', async () => {
+  it.skipIf(isMissing)('a silent book of a venue is subscribed again (needs venue recordings)', async () => {
     const clock = new VirtualClock()
     const history = new VenueHistory(DEPTH)
     const market = new FedMarket(symbol, history, DEPTH)

@@ -244,7 +244,7 @@ describe('pairs that are listed by HTTP', () => {
 })
 
 describe('trades', () => {
-  it('continue when another market comes to read the pair, and over connections; what is missing is fetched, or counted', async () => {
+  it('trades continue when another market reads the pair, and over connections; missing ones are fetched or counted', async () => {
     const a = new SourceListener('A/B')
     const second = new SourceListener('A/B', { symbol: 'SECOND' })
     const { answer, clock, sockets, source, requests, until, say, metric, tradeFetches } = await setUp([a])
@@ -401,7 +401,7 @@ describe('a message that cannot be read', () => {
   it.each([
     ['names no pair', { kind: 'unreadable', reason: 'torn' }],
     ['names a pair that is not read', { kind: 'unreadable-book', symbol: 'A/C', reason: 'torn' }],
-  ] satisfies [string, Message][])('and %s may have been of any: the connection begins again', async (_, message) => {
+  ] satisfies [string, Message][])('an unreadable message that %s may concern any pair, so the connection begins again', async (_, message) => {
     const { a, c, say, counted } = await setUpTwo()
     say(message)
     await c.until('the loss', () => c.count('lost') === 1)

@@ -57,7 +57,7 @@ describe('trades without numbers', () => {
     expect(fetches).toEqual([])
   })
 
-  it('wait after an interruption for the list of the venue, which fills in those between', async () => {
+  it("trades without numbers wait after an interruption for the venue's list, which fills in those between", async () => {
     const { reports, live, answer, fetches, bridge } = setUp()
     live(1, 2)
     bridge.interrupt('A')

@@ -127,7 +127,7 @@ describe('trades that a connection did not deliver', () => {
 })
 
 describe('pages', () => {
-  it('continue from the old end or from the new one, with the page cursor of the venue', async () => {
+  it("pages of trades continue from the old end or from the new one, with the venue's page cursor", async () => {
     const { reports, fetches, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 10)
@@ -209,7 +209,7 @@ describe('pages', () => {
 })
 
 describe('a venue that does not answer', () => {
-  it.each(['HTTP 503', 'fetch failed'])('(%s) is asked again, and then the gap is left', async (problem) => {
+  it.each(['HTTP 503', 'fetch failed'])('a venue that does not answer (%s) is asked again, and then the gap is left', async (problem) => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 3)
@@ -227,7 +227,7 @@ describe('a venue that does not answer', () => {
     expect(reports).toEqual(['A1', 'A 1 missed', 'A3'])
   })
 
-  it('and names the time for a retry is asked then', async () => {
+  it('a venue that names the time for a retry is asked at that time', async () => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 3)
@@ -239,7 +239,7 @@ describe('a venue that does not answer', () => {
     expect(reports).toEqual(inOrder(1, 3))
   })
 
-  it('and names a time that is too late is not waited for', async () => {
+  it('a venue that names a time too late for a retry is not asked again', async () => {
     const { reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 3)
@@ -340,7 +340,7 @@ describe('a venue that begins its numbers again', () => {
     expect(reports).toHaveLength(7)
   })
 
-  it('and has only the new ones is left', async () => {
+  it('a gap is left when the venue begins its numbers again and has only the new ones', async () => {
     const { clock, reports, live, answer } = setUp()
     live('A', 100)
     live('A', 103)

@@ -18,7 +18,7 @@ function taken(trades: VenueTrades, list: readonly (number | VenueTrade)[], isRe
 }
 
 describe('the first trades ever', () => {
-  it('tell only where the numbers stand when they are repeated', () => {
+  it('the first trades show only the current number when they are repeated', () => {
     const trades = new VenueTrades('A/B')
     expect(taken(trades, [5, 6, 7], true)).toEqual([])
     expect(taken(trades, [7, 8])).toEqual([8])
@@ -70,7 +70,7 @@ describe('later trades', () => {
     expect(taken(begun(), [15, 16], true)).toEqual(['4: trades 11 to 14 of A/B are missing', 15, 16])
   })
 
-  it('stand for several numbers where the venue joins them', () => {
+  it('later trades stand for several numbers where the venue joins them', () => {
     const trades = begun()
     expect(taken(trades, [trade(11, 14), trade(15, 15)])).toEqual([14, 15])
     expect(taken(trades, [trade(18, 20)])).toEqual(['2: trades 16 to 17 of A/B are missing', 20])

@@ -29,7 +29,7 @@ describe('the venue table', () => {
     }
   })
 
-  it('and the venue folders are the only source files whose code names a venue', () => {
+  it('the venue table and the venue folders are the only source files whose code names a venue', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
       .map((path) => `src/${path}`)
       .filter((path) => path.endsWith('.ts') && path !== TABLE)

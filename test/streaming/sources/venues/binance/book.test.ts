@@ -257,7 +257,7 @@ describe('the reach of a Binance book', () => {
     expect(book.unfit).toEqual([])
   })
 
-  it('ends before an ask that is far too high, continues, and counts it among the levels of a cut side', () => {
+  it("a Binance book's reach ends before an ask that is far too high, which counts among the levels of a cut side", () => {
     const book = createBook(2)
     const bids = '1.50:1 1.49:1 1.48:1'
     expect(described(begin(book, snapshot(10, bids, '1.60:1 99999997.00:1 90071992547409931.0:2', 3)))).toBe(
@@ -287,7 +287,7 @@ describe('the reach of a Binance book', () => {
     )
   })
 
-  it('always reports the true book as far as readers read it (random books, cuts, delays and moves)', () => {
+  it('a Binance book is the true book within its reach (random books, cuts, delays and moves)', () => {
     const seen = { snapshots: 0, renewals: 0, tooOld: 0, ahead: 0, wrong: 0, fine: 0 }
     fc.assert(
       fc.property(fc.integer(), (seed) => {

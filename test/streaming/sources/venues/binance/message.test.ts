@@ -36,7 +36,7 @@ const TRADE = {
 }
 
 describe('messages of Binance', () => {
-  it('reads changes of a book as the text that was sent', () => {
+  it('a book change from Binance is read as the text that was sent', () => {
     const { U: firstUpdateId, u: lastUpdateId, b: bids, a: asks, E: eventMilliseconds } = DEPTH
     const data = { kind: 'diff', firstUpdateId, lastUpdateId, bids, asks }
     expect(read({ stream: 'btcusdt@depth@100ms', data: DEPTH })).toEqual([

@@ -116,7 +116,7 @@ describe('recorded books of Binance', () => {
   it.each([
     ['as fine as their levels', true],
     ['as fine as their steps', false],
-  ])('%s: each begins, every change follows, and the best levels are those that the venue names', (_, isFine) => {
+  ])('recorded books of Binance %s begin, apply every change, and have the best levels that the venue names', (_, isFine) => {
     const { pairs } = play(isFine)
     expect([...pairs.keys()].sort()).toEqual(['BLZETH', 'LRCBTC', 'NKNUSDT', 'RUNEEUR'])
     const sum = (what: 'applied' | 'bestCompared') => [...pairs.values()].reduce((total, pair) => total + pair[what], 0)
@@ -126,7 +126,7 @@ describe('recorded books of Binance', () => {
   })
 
   it.skipIf(areRecordingsGenerated)(
-    'recorded books of Binance reads every trade, and every pair of the list (of what was really recorded)',
+    'recorded messages of Binance contain readable trades only, and every listed pair',
     () => {
       expect(play(true).trades).toEqual([
         {

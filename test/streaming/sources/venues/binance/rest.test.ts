@@ -25,7 +25,7 @@ describe('how Binance lists its pairs', () => {
     ['10.00', '100', 0, 0],
     ['0.00000001', '0.10000000', 8, 1],
     ['0.00000000', '0.00000000', 8, 8],
-  ])('how Binance lists its pairs reads a tick of %s and a step of %s', (tick, step, priceDecimals, amountDecimals) => {
+  ])("Binance's pair list is read with a tick of %s and a step of %s", (tick, step, priceDecimals, amountDecimals) => {
     const listing = { symbol: 'BTCUSDT', priceDecimals, amountDecimals, ...FINEST, status: 'TRADING', state: 'open' }
     expect(read(listed('BTCUSDT', {}, tick, step))).toEqual({ value: [listing] })
   })
@@ -36,7 +36,7 @@ describe('how Binance lists its pairs', () => {
     END_OF_DAY: 'CLOSED',
   }
   it.each(['HALT', 'BREAK', 'AUCTION_MATCH', 'PRE_TRADING', 'END_OF_DAY'])(
-    'how Binance lists its pairs names the state %s',
+    "Binance's pair list gives the state %s",
     (status) => {
       const instrument = INSTRUMENTS[status] === undefined ? {} : { instrument: INSTRUMENTS[status] }
       expect(read(listed('BTCUSDT', { status }))).toMatchObject({
@@ -45,7 +45,7 @@ describe('how Binance lists its pairs', () => {
     },
   )
 
-  it('how Binance lists its pairs leaves out what it cannot read, and says when that is everything', () => {
+  it("Binance's pair list leaves out unreadable pairs, and reports when all are unreadable", () => {
     const odd = [listed('A', { quoteAssetPrecision: 19 }), listed('B', { baseAssetPrecision: '8' }), { no: 1 }, 7, null]
     expect(readListings(JSON.stringify({ symbols: [...odd, listed('C')] }))).toMatchObject({ value: [{ symbol: 'C' }] })
     for (const text of ['', '[]', '{"symbols":7}', '<html>']) {
@@ -53,7 +53,7 @@ describe('how Binance lists its pairs', () => {
     }
   })
 
-  it('how Binance lists its pairs finds those that the venue has among those that it does not have', async () => {
+  it("Binance's pair list finds existing pairs among those that the venue does not have", async () => {
     const known = ['BTCUSDT', 'ETHUSDT', 'BNBUSDT']
     const { url, asked } = await serve(({ searchParams }) => {
       const symbols = JSON.parse(searchParams.get('symbols') as string) as string[]
@@ -67,7 +67,7 @@ describe('how Binance lists its pairs', () => {
     expect(asked[0]).toBe(`/api/v3/exchangeInfo?symbols=${encodeURIComponent(JSON.stringify(wanted))}`)
   })
 
-  it('how Binance lists its pairs says what is wrong when that is no unknown symbol', async () => {
+  it("Binance's pair list reports any fault other than an unknown symbol", async () => {
     const { url } = await serve(() => [400, '{"code":-1102,"msg":"Mandatory parameter missing."}'])
     expect(await fetchListings(url, ['A', 'B'], signal)).toEqual({
       problem: 'HTTP 400 {"code":-1102,"msg":"Mandatory parameter missing."}',
@@ -119,7 +119,7 @@ describe('the trades of Binance', () => {
     ['<html>', { problem: 'unreadable trades' }],
     [JSON.stringify([trade, { ...trade, f: null }]), { problem: 'unreadable trades' }],
     [JSON.stringify([{ ...trade, a: undefined }]), { problem: 'unreadable trades' }],
-  ])('answered with %s are all read or none', async (body, fetched) => {
+  ])("Binance's trades are all read or none when the response is %s", async (body, fetched) => {
     const { url } = await serve(() => [200, body])
     expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual(fetched)
   })

@@ -57,7 +57,7 @@ describe('the latest trades of Bybit', () => {
     [answer([{ ...TRADE, symbol: 'ETHUSDT' }]), 'unreadable trades'],
     [answer([{ ...TRADE, time: 5 }]), 'unreadable trades'],
     [answer([TRADE, 7]), 'unreadable trades'],
-  ])('%s is a problem', async (text, problem) => {
+  ])("Bybit's response %s for the latest trades is a problem", async (text, problem) => {
     expect(await readTrades(text)).toEqual({ problem })
   })
 })

@@ -123,7 +123,7 @@ describe('Bybit', () => {
     expect(market.verifier.problems).toEqual([])
   })
 
-  it('lives on answers to pings alone', async () => {
+  it('a Bybit connection stays alive on answers to pings alone', async () => {
     const { server, history } = await serve({ recordings: bitcoin() })
     const market = new FedMarket(BTC, history, DEPTH)
     const { clock, messages } = read(server, [market])

@@ -77,7 +77,7 @@ describe('a book of Coinbase', () => {
     expect(snapshot(...BEGINNING)).toMatchObject({ kind: 'snapshot' })
   })
 
-  it('ends before an ask beyond what can be held, until that is gone', () => {
+  it('a book of Coinbase ends before an ask beyond the maximum, until that ask is gone', () => {
     const { book, update, snapshot } = bookOf(100_000)
     const far = '9'.repeat(17)
     expect(snapshot(...BEGINNING, ['offer', far, '1'], ['offer', '1000.01', '2'])).toMatchObject({

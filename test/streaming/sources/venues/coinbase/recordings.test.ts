@@ -27,7 +27,7 @@ describe('what Coinbase sent', () => {
     return new Map(listed.value.map((listing) => [listing.symbol, listing]))
   }
 
-  it('what Coinbase sent reads every frame: books that never end a message crossed, trades with numbers that leave nothing out', () => {
+  it('recorded Coinbase frames are all readable: no book ends a message crossed, trade numbers have no gaps', () => {
     const listings = recordedListings()
     const recordings = coinbaseRecordings()
     const symbols = recordings.map(({ product }) => product.product_id)

@@ -104,7 +104,7 @@ describe('a snapshot', () => {
 })
 
 describe('what differs after a message', () => {
-  it('what differs after a message is the last of several entries of a price', () => {
+  it('a book change has the last of several entries of a price', () => {
     const { update } = follow()
     const asks = (...amounts: string[]) =>
       update(
@@ -116,7 +116,7 @@ describe('what differs after a message', () => {
     expect(asks('9', '0.00')).toEqual([{ side: ASK, price: 50, amount: 0 }])
   })
 
-  it('what differs after a message has no delete of what is not there and no amount that stays', () => {
+  it('a book change has no delete of an absent level and no unchanged amount', () => {
     const { update } = follow()
     update([['4.0', '1']], [])
     const bids: Level[] = [
@@ -126,7 +126,7 @@ describe('what differs after a message', () => {
     expect(update(bids, [['5.0', '0']])).toEqual([])
   })
 
-  it('what differs after a message has the levels that fall out of the depth, and not those that never were in it', () => {
+  it('a book change has the levels that fall out of the depth, and not those that never were in it', () => {
     const { update } = follow()
     update(
       ['1.0', '2.0', '3.0'].map((price) => [price, '1']),
@@ -142,7 +142,7 @@ describe('what differs after a message', () => {
     ])
   })
 
-  it('what differs after a message keeps amounts beyond the safe integers exact', () => {
+  it('a book change keeps amounts beyond the safe integers exact', () => {
     const book = createBook(options)
     // CRC32 of "1012345678901234567891".
     expect(book.apply(message(true, [], [['1.0', '123456789012345678.91']], crc32('1012345678901234567891')))).toEqual({
@@ -151,7 +151,7 @@ describe('what differs after a message', () => {
     })
   })
 
-  it('what differs after a message understands exponents', () => {
+  it('a book change understands exponents', () => {
     const { update } = follow({ listing: { ...listing, priceDecimals: 6, amountDecimals: 8 } })
     expect(update([], [['1e-05', '5e-8']])).toEqual([{ side: ASK, price: 10, amount: 5 }])
   })
@@ -186,7 +186,7 @@ describe('a message that cannot be taken', () => {
     ['a price that is no number', ['one', '1']],
     ['a price above what the markets hold', ['100.1', '1']],
     ['a price beyond the safe integers', ['9007199254740993.0', '1']],
-  ] as const)('%s', (_name, level) => {
+  ] as const)('a book message is refused with %s', (_name, level) => {
     const book = createBook({ ...options, priceMaximum: 1000 })
     const reason = expect.stringMatching(/^cannot take/)
     expect(book.apply(message(true, [], [level], 0))).toEqual({ kind: 'wrong', reason })
@@ -200,7 +200,7 @@ describe('against a book rebuilt in the plainest way', () => {
   const decimals = (pairs: readonly (readonly [number, number])[]): Level[] =>
     pairs.map(([price, quantity]) => [formatDecimal(price, 1), formatDecimal(quantity, 2)])
 
-  it('against a book rebuilt in the plainest way has its checksums, and its changes lead from each of its states to the next', () => {
+  it('a Kraken book has the checksums of a plainly rebuilt book, and its changes lead from each state to the next', () => {
     const follows = fc.property(script, (messages) => {
       const { naive, update } = follow()
       const followed = [new Map<string, string>(), new Map<string, string>()] as const

@@ -13,7 +13,7 @@ function asksOf(levels: string): unknown {
 }
 
 describe('prices and quantities stay the text that was sent', () => {
-  it('where a double would not hold them', () => {
+  it('prices and quantities stay the text that was sent where a double would not hold them', () => {
     expect(asksOf('{"price":9007199254740993.1,"qty":123456789012345678.12345678}')).toEqual([
       ['9007199254740993.1', '123456789012345678.12345678'],
     ])
@@ -58,7 +58,7 @@ describe('frames that are no good', () => {
     ['a book without data', '{"channel":"book","type":"update"}'],
     ['a book of an unknown type', '{"channel":"book","type":"delta","data":[]}'],
     ['a book without symbol', '{"channel":"book","type":"update","data":[{"bids":[],"asks":[],"checksum":1}]}'],
-  ])('%s is unreadable', (_name, text) => {
+  ])('a frame with %s is unreadable', (_name, text) => {
     const reason = expect.stringMatching(/^an unreadable message: /)
     expect(readKrakenMessage(text)).toEqual([{ kind: 'unreadable', reason }])
   })
@@ -115,7 +115,7 @@ describe('the rest of the protocol', () => {
     expect(readKrakenMessage(frame('update'))).toEqual([{ kind: 'listings', isComplete: false, listings }])
   })
 
-  it('reads acknowledgements of the book channel and the depth they name', () => {
+  it('acknowledgements of the book channel are read with the depth they name', () => {
     const frame = (method: string, result: object) => JSON.stringify({ method, result, success: true })
     expect(readKrakenMessage(frame('subscribe', { channel: 'book', depth: 25, symbol: 'BTC/USD' }))).toEqual([
       { kind: 'acknowledged', symbol: 'BTC/USD', depth: 25 },
@@ -127,7 +127,7 @@ describe('the rest of the protocol', () => {
     expect(readKrakenMessage(frame('subscribe', { channel: 'trade', symbol: 'BTC/USD' }))).toEqual([])
   })
 
-  it('reads refusals, with or without a symbol, and cuts what the venue says about them', () => {
+  it("refusals are read with or without a symbol, and the venue's text about them is cut", () => {
     const refusal = { error: 'Currency pair not supported X/Y', method: 'subscribe', success: false, symbol: 'X/Y' }
     const refused = { kind: 'refused', symbol: 'X/Y', reason: refusal.error }
     expect(readKrakenMessage(JSON.stringify(refusal))).toEqual([{ ...refused, channel: 'book' }])
@@ -140,7 +140,7 @@ describe('the rest of the protocol', () => {
     ])
   })
 
-  it('reads trades by their pair, exactly as they were sent, and leaves out what it cannot read', () => {
+  it('trades are read by their pair, exactly as they were sent, and unreadable ones are left out', () => {
     const trade = (symbol: string, id: number | string) =>
       `{"symbol":"${symbol}","side":"buy","price":63000.10,"qty":0.00100000,"ord_type":"limit","trade_id":${id},"timestamp":"2026-01-01T00:00:00.123456Z"}`
     const data = [trade('A/B', 7), trade('C/D', 90), trade('A/B', 8), trade('A/B', '"nine"'), '{"symbol":"A/B"}', '1']

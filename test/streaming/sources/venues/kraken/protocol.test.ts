@@ -140,7 +140,7 @@ describe('what the checksum does not cover', () => {
     return { listener, same: await count('same'), different: await count('different') }
   }
 
-  it('what the checksum does not cover is found by a fresh snapshot, and published as a change without losing the book', async () => {
+  it('an error that the checksum does not cover is found by a fresh snapshot, and published without losing the book', async () => {
     const corrupt = (text: string, _symbol: string, index: number) =>
       index === 1 ? text.replace('"qty":3', '"qty":4') : text
     const { listener, same, different } = await reconciled({ corrupt })
@@ -153,7 +153,7 @@ describe('what the checksum does not cover', () => {
     expect([same, different]).toEqual(['0', '1'])
   })
 
-  it('what the checksum does not cover is not published when nothing differs', async () => {
+  it('a fresh snapshot without a difference publishes nothing', async () => {
     const { listener, same, different } = await reconciled({})
     expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update'])
     expect([same, different]).toEqual(['1', '0'])
@@ -260,7 +260,7 @@ describe('a market that is refused is lost with a reason, while the others conti
     },
   )
 
-  it('and is tried again after a minute, without telling the same reason again', async () => {
+  it('a refused market is tried again after a minute, without reporting the same reason again', async () => {
     const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
     const refused = new SourceListener('BAR/USD')
     const good = new SourceListener('BTC/USD')
@@ -274,7 +274,7 @@ describe('a market that is refused is lost with a reason, while the others conti
     expect(refused.events).toHaveLength(1)
   })
 
-  it('and comes to life when the venue lists it later', async () => {
+  it('a refused market comes to life when the venue lists it later', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const late = new SourceListener('NEW/USD')
@@ -602,7 +602,7 @@ describe('the connection', () => {
     expect(await metric('tidegate_feed_lag_seconds_sum{venue="kraken"}')).toBe('0.3')
   })
 
-  it('counts messages and tells how old the last one is', async () => {
+  it('a Kraken connection counts messages and reports the age of the last one', async () => {
     const server = await serve({ heartbeatMilliseconds: NEVER_MILLISECONDS })
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])

@@ -83,7 +83,7 @@ describe('recorded books of Kraken', () => {
     ['BTC/USD', krakenBtcUsd, 301, { depth: 10, pricePrecision: 1, quantityPrecision: 8 }],
     ['ETH/USD', krakenEthUsd, 1129, { depth: 25, pricePrecision: 2, quantityPrecision: 8 }],
     ['BTC/USD through doubles', krakenFloats, 510, { depth: 10, pricePrecision: 1, quantityPrecision: 8 }],
-  ] as const)('%s: every checksum is the one of our own book', (_name, read, count, shape) => {
+  ] as const)("the recorded Kraken book %s has our own book's checksum at every message", (_name, read, count, shape) => {
     const recording = read()
     expect(recording).toMatchObject(shape)
     const { depth, pricePrecision: priceDecimals, quantityPrecision: amountDecimals } = shape

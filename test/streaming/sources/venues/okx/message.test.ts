@@ -79,7 +79,7 @@ describe('a book', () => {
     ['with a checksum that is no integer', { ...book, checksum: 1.5 }],
     ['with neither checksum nor sequence ids', { ...book, prevSeqId: undefined, seqId: undefined }],
     ['that is no object', 7],
-  ])('%s is unreadable, and its pair is named', (_name, entry) => {
+  ])('a book %s is unreadable, and its pair is named', (_name, entry) => {
     expect(read({ arg: bookArg, action: 'update', data: [entry] })).toMatchObject([
       { kind: 'unreadable-book', symbol: 'BTC-USDT' },
     ])
@@ -94,7 +94,7 @@ describe('a book', () => {
 })
 
 describe('trades', () => {
-  it('stand for as many numbers as were matched, the last of which is named', () => {
+  it('a trade of OKX stands for as many numbers as were matched, the last of which is named', () => {
     expect(read({ arg: tradesArg, data: [trade] })).toEqual([
       {
         kind: 'trades',
@@ -227,7 +227,7 @@ describe('the state of the venue', () => {
 })
 
 describe('events', () => {
-  it('acknowledge books, and nothing else', () => {
+  it('subscription events of OKX acknowledge books, and nothing else', () => {
     const acknowledged = [{ kind: 'acknowledged', symbol: 'BTC-USDT' }]
     expect(read({ event: 'subscribe', arg: bookArg, connId: 'a4d3ae55' })).toEqual(acknowledged)
     expect(read({ event: 'unsubscribe', arg: bookArg })).toEqual(acknowledged)

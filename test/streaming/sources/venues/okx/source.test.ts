@@ -138,7 +138,7 @@ describe('OKX', () => {
     expect(market.verifier.problems).toEqual([])
   })
 
-  it('lives on answers to pings alone', async () => {
+  it('an OKX connection stays alive on answers to pings alone', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(BTC) })
     const market = new FedMarket(BTC, history, DEPTH)
     const { clock, messages } = read(server, [market])
