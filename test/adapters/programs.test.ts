@@ -173,7 +173,7 @@ describe('the example for other adapters', () => {
     expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(50)
   })
 
-  it('imports, as all adapters, only what node and ws give', () => {
+  it('the example for other adapters imports, as all adapters, only the members of node and ws', () => {
     const files = [
       'publisher/publisher',
       'publisher/connection',

@@ -28,7 +28,7 @@ describe('the banner of the demo', () => {
     expect(demoBanner(BANNER)).toContain('  browser      http://127.0.0.1:8080/docs/ (the API)\n')
   })
 
-  it('quotes paths for a shell in another folder', () => {
+  it('the banner of the demo quotes paths for a shell in another folder', () => {
     const text = demoBanner({
       ...BANNER,
       folder: '/home/user',

@@ -274,7 +274,7 @@ describe('prove, with what receipts of version 1 do not cover', () => {
 })
 
 describe('prove reports', () => {
-  it.each(['dropped', 'repeated', 'moved'])('an execution that was %s', async (how) => {
+  it.each(['dropped', 'repeated', 'moved'])('prove reports an execution that was %s', async (how) => {
     const executions = linesOf(lines, 'execution_data').filter((line) => line.includes('"AAAUSD"'))
     const place = lines.indexOf(executions[10] as string)
     const line = lines[place] as string
@@ -285,14 +285,14 @@ describe('prove reports', () => {
     expect(namesOf(report)).toEqual(['execution-missing'])
   })
 
-  it('a message that was removed', async () => {
+  it('prove reports a message that was removed', async () => {
     const place = lines.findIndex((line, index) => index > 20 && line.includes('"UPDATE"'))
     const report = await prove(lines.toSpliced(place, 1))
     expect(report.exitCode).toBe(1)
     expect(namesOf(report)).toEqual(['message-missing', 'cursor-unknown'])
   })
 
-  it('an amount that was changed', async () => {
+  it('prove reports an amount that was changed', async () => {
     const place = lines.findIndex((line) => line.includes('"SNAPSHOT"') && line.includes('AAAUSD'))
     const changed = lines.with(place, (lines[place] as string).replace('"amount":"0.0010"', '"amount":"0.0011"'))
     const report = await prove(changed)
@@ -344,7 +344,7 @@ describe('prove reports', () => {
     expect(report).toMatchObject({ exitCode: 1, ok: false, matched: all.length - 1 })
   })
 
-  it('lines that are no messages of tidegate.v1, and a file without receipts', async () => {
+  it('prove reports lines that are no messages of tidegate.v1, and a file without receipts', async () => {
     const base = lines.map((line) => line.replace(/,"stream":.*$/, '}'))
     expect(namesOf(await prove(base))).toEqual(['frame-malformed', 'cursor-unknown'])
     expect(namesOf(await prove([...lines, '{"channel":']))).toEqual(['frame-malformed'])
@@ -352,7 +352,7 @@ describe('prove reports', () => {
     expect(await prove(without)).toMatchObject({ exitCode: 1, failures: [{ name: 'receipts-missing' }] })
   })
 
-  it('files and keys that cannot be read', async () => {
+  it('prove reports files and keys that cannot be read', async () => {
     const errorOf = async (...args: readonly string[]) =>
       (await runCommand(registerProve, ['prove', ...args]).ended).error
     const frames = save(lines)

@@ -250,7 +250,7 @@ describe('a later start', () => {
 describe('serve without configured markets', () => {
   const ELSEWHERE = ['--http.port', '0', '--operator.port', '0', '--data_dir', join(folder, 'elsewhere')]
 
-  it('serve without configured markets starts without markets, and reports that where markets are looked up', async () => {
+  it('serve starts without configured markets, and reports that where markets are looked up', async () => {
     const command = startCommand(['serve', ...ELSEWHERE])
     running.add(command)
     const { operator } = await readyOf(command)
@@ -267,7 +267,7 @@ describe('serve without configured markets', () => {
     running.delete(command)
   })
 
-  it('serve without configured markets refuses simulated markets unless they are allowed, in one line that names both keys', async () => {
+  it('serve without configured markets refuses simulated markets unless allowed, in one line that names both keys', async () => {
     const [, markets = ''] = SIMULATED_ARGS
     const result = await runCommand(['serve', ...ELSEWHERE, '--markets', markets])
     expect(result).toMatchObject({ code: 1, stdout: '' })

@@ -89,7 +89,7 @@ describe('torture reports', () => {
     })
   })
 
-  it.concurrent('program-ended, with the last lines of the program', async () => {
+  it.concurrent('torture reports program-ended, with the last lines of the program', async () => {
     const program = [process.execPath, join(ROOT, 'test/support/torture-program.mjs')]
     const run = runTorture(folder.path, ['--only', 'close-1001', '--', ...program])
     const { exitCode, results } = await run.ended
@@ -105,7 +105,7 @@ describe('torture reports', () => {
     })
   })
 
-  it('every wrong reaction in the cases above', () => {
+  it('torture reports every wrong reaction in the cases above', () => {
     const provoked = new Set<string>(['program-ended', ...WRONG.map(([reaction]) => reaction)])
     expect(Object.keys(WRONG_REACTIONS).filter((name) => !provoked.has(name))).toEqual([])
   })

@@ -85,7 +85,7 @@ describe('a book', () => {
     expect(book.asks().map(({ price }) => price)).toEqual(['1000.01', '2000.00', '9999.00', '10000.00'])
   })
 
-  it('requests depth and interval where the service has them, and shows the depth where it has not', async () => {
+  it('a book requests depth and interval where the service has them, and shows the depth where it has not', async () => {
     const extended = await open({ depth: 1, interval: 100 })
     expect(extended.socket.requests[0]?.channels).toEqual([
       { type: 'heartbeat' },
@@ -213,7 +213,7 @@ describe('a book begins again from a SNAPSHOT when', () => {
     expect((await changes.next()).value).toMatchObject({ type: 'SNAPSHOT', status: 'LIVE', time: bookTime(20) })
   })
 
-  it('an UPDATE arrives before the SNAPSHOT', async () => {
+  it('a book begins again from a SNAPSHOT when an UPDATE arrives before the SNAPSHOT', async () => {
     const platform = new FakePlatform()
     const events: StreamEvent[] = []
     const client = new StreamClient({ credentials: CREDENTIALS, onEvent: (event) => events.push(event) }, platform)
@@ -226,7 +226,7 @@ describe('a book begins again from a SNAPSHOT when', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RESYNC' })
   })
 
-  it('each time later, while it keeps happening', async () => {
+  it('a book that keeps failing begins again from a SNAPSHOT later each time', async () => {
     const { platform, socket } = await open()
     const waits: number[] = []
     for (let fault = 0; fault < 8; fault++) {

@@ -161,20 +161,20 @@ describe('after a close with', () => {
     expect(events.at(-1)).toEqual({ type: 'DISCONNECTED', code, reason, retryInMilliseconds: 500 })
   })
 
-  it('an error of the socket, which some runtimes report alone, it connects again', async () => {
+  it('after a socket error, which some runtimes report alone, the client connects again', async () => {
     const { platform, events } = await served()
     platform.socketNow.onerror?.({})
     expect(await untilNextSocket(platform, 2_000)).toBeDefined()
     expect(events.at(-1)).toMatchObject({ type: 'DISCONNECTED', code: 1006 })
   })
 
-  it('1008 it pauses first', async () => {
+  it('after a close with 1008 the client pauses first', async () => {
     const { platform } = await served()
     platform.socketNow.end(1008)
     expect(await untilNextSocket(platform, 10_000)).toBeGreaterThanOrEqual(5_000)
   })
 
-  it('4001 it connects again with a new token', async () => {
+  it('after a close with 4001 the client connects again with a new token', async () => {
     const { platform } = await served()
     platform.socketNow.end(4001, 'token revoked')
     await untilNextSocket(platform, 2_000)
@@ -194,7 +194,7 @@ describe('after a close with', () => {
     expect(await executions).toMatchObject({ code: name })
   })
 
-  it('4003 it stops, also when the close arrives together with the handshake', async () => {
+  it('after a close with 4003 the client stops, also when the close arrives together with the handshake', async () => {
     const { platform, failure } = await start()
     platform.socketNow.open()
     platform.socketNow.end(4003, 'access revoked')

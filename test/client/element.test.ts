@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     expect(await page.evaluate(`getComputedStyle(${cell}).color`)).toBe('rgb(1, 2, 3)')
   })
 
-  it('the ladder element shows when its digest was last compared, and since when it is old', async () => {
+  it('the ladder element shows when its digest was last compared, and since when it is stale', async () => {
     const { stage, part, page } = await live()
     expect(await part('digest')).toEqual(['Not compared with the service'])
     const digest = digestOf({ bids: new Map(BIDS), asks: new Map(ASKS) })

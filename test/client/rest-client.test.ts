@@ -180,7 +180,7 @@ describe('a request is repeated', () => {
     expect(sent()).toHaveLength(3)
   })
 
-  it('four times at most, and no earlier than Retry-After', async () => {
+  it('a request is repeated four times at most, and no earlier than Retry-After', async () => {
     const { rest, sent, platform } = start(Array(9).fill(problem(429, 'rate_limited', {}, { 'retry-after': '7' })))
     await expect(rest.get('/v2/profiles')).rejects.toMatchObject({ code: 'rate_limited' })
     expect(sent()).toHaveLength(4)

@@ -51,7 +51,7 @@ async function open(protocol = 'tidegate.v1'): Promise<Opened> {
   return { platform, socket, book: await opening, events }
 }
 
-it('requests them where the service has them', async () => {
+it('the client requests venues where the service has them', async () => {
   const { socket, book } = await open()
   const params = { market: M, attribution: true }
   expect(socket.requests[0]?.channels).toContainEqual({ type: 'market_data', params })
@@ -85,7 +85,7 @@ it.each([
   ['have other decimals', [['kraken', '1.5']]],
   ['have nothing', [...ONE, ['coinbase', '0.0000']]],
   ['are named twice', BOTH.map(([, amount]) => ['kraken', amount])],
-])('a book begins again when the venues of a level %s', async (_name, venues) => {
+])('a book begins again from a SNAPSHOT when the venues of a level %s', async (_name, venues) => {
   const { platform, socket, events } = await open()
   socket.receive(update(2, '1.5000', venues))
   await platform.pass(1_000)
@@ -93,7 +93,7 @@ it.each([
   expect(events).toContainEqual({ type: 'RESYNC', market: M, channel: 'market_data', reason })
 })
 
-it.each([['kraken'], [['kraken']], [[['kraken', 1.5]]], [[[1, '1.5000']]]])('the venues of a level are not made of %j', async (venues) => {
+it.each([['kraken'], [['kraken']], [[['kraken', 1.5]]], [[[1, '1.5000']]]])('the client rejects level venues of the form %j', async (venues) => {
   const { socket } = await open()
   socket.receive(update(2, '1.5000', venues))
   expect(socket.isClosed).toBe(true)

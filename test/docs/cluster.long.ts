@@ -128,7 +128,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       }
     })
 
-    it('streams books from both gateways while the feed that leads is stopped', async () => {
+    it('the cluster streams books from both gateways while the leading feed is stopped', async () => {
       const token = await newToken(service('api-1'))
       const readers = await Promise.all(
         ['gateway-1', 'gateway-2'].map((name) => SampleClient.connect({ wsUrl: service(name).ws, token })),

@@ -106,18 +106,18 @@ describe('the Dockerfile', () => {
       spawnSync(words[0] as string, words.slice(1), { env: { PATH: process.env.PATH, ...environment, ...changed } })
         .status
 
-    it('executed starts as its user without writing outside its volume, and listens on all addresses', async () => {
+    it('the image starts as its user without writing outside its volume, and listens on all addresses', async () => {
       const { http } = JSON.parse(running.stdout().split('\n')[0] as string)
       expect(new URL(http).hostname).toBe('0.0.0.0')
     })
 
-    it('executed is healthy while it runs, and not without an answer', () => {
+    it('the image is healthy while it runs, and not without a response', () => {
       const words = healthWords()
       expect(health(words)).toBe(0)
       expect(health(words, { TIDEGATE_OPERATOR_PORT: '9' })).toBe(1)
     })
 
-    it('executed passes the checks of the Compose files too', () => {
+    it('the image passes the checks of the Compose files too', () => {
       const services = COMPOSE_FILES.flatMap((path) => Object.values(readYaml<Compose>(path).services))
       // Each different one once: it starts two processes.
       const commands = new Set(
@@ -140,7 +140,7 @@ describe('the Dockerfile', () => {
       }
     })
 
-    it('executed ends with 0 on the signal that a container is stopped with', async () => {
+    it('the image ends with 0 on the signal that a container is stopped with', async () => {
       running.child.kill(lastOf(image, 'STOPSIGNAL') as NodeJS.Signals)
       expect((await running.result).code).toBe(0)
     })

@@ -148,7 +148,7 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     }
   })
 
-  it('probes the operator listener by address, and lets a drain end', () => {
+  it('the manifest probes the operator listener by address, and lets a drain end', () => {
     for (const { spec } of services) {
       const config = configOf(spec)
       const [{ ports = [], startupProbe, livenessProbe, readinessProbe }] = spec.containers

@@ -200,7 +200,7 @@ describe('the alert rules', () => {
     for (const { expr } of rules) expectKnown(expr)
   })
 
-  test('each have a paragraph with the next step, and there is no other paragraph', () => {
+  test('the alert rules each have a paragraph with the next step, and there is no other paragraph', () => {
     const paragraphs = [...read('README.md').matchAll(/^### (\w+)\n(?=\S)/gm)].map((match) => match[1])
     expect(paragraphs).toEqual(expect.arrayContaining(rules.map(({ alert }) => alert)))
     expect(paragraphs).toHaveLength(rules.length)
@@ -209,7 +209,7 @@ describe('the alert rules', () => {
     }
   })
 
-  test('each have a state in which they fire and one in which they do not', () => {
+  test('the alert rules each have a state in which they fire and one in which they do not', () => {
     const cases = (parse(read('alert-rules.test.yaml')) as { tests: { name: string }[] }).tests.map(({ name }) => name)
     expect(cases).toEqual(rules.flatMap(({ alert }) => [`${alert} fires`, `${alert} stays silent`]))
   })

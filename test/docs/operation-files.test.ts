@@ -70,7 +70,7 @@ describe('the units of the roles', () => {
 describe('the settings of the kernel', () => {
   const settings = [...readText('deploy/sysctl.conf').matchAll(/^([\w.]+) = (.+)$/gm)].map(([, key]) => key as string)
 
-  it('each have a line in the page about sizing', () => {
+  it('the kernel settings each have a line in the page about sizing', () => {
     const page = readText('docs/how-to/sizing.md')
     expect(settings.length).toBeGreaterThan(5)
     for (const key of settings) expect(page, key).toContain(`\`${key}`)

@@ -118,7 +118,7 @@ function replyToEarlyRequest(token: string, delayMilliseconds: number): Promise<
 }
 
 describe('a service with gateway processes', () => {
-  test('streams exact books from both, and shows and closes their connections', async () => {
+  test('a service streams exact books from both gateway processes, and shows and closes their connections', async () => {
     const client = await service.operator.createClient()
     const token = await tokenOf(service, client)
     const readers = await Promise.all(Array.from({ length: CONNECTIONS_PER_CLIENT_MAX }, () => connect(token)))

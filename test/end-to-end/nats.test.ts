@@ -288,7 +288,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       third.terminate()
     })
 
-    test('NATS that is killed and started again: connections stay, heartbeats continue, books are repaired', async () => {
+    test('connections stay, heartbeats continue and books are repaired when NATS is killed and started again', async () => {
       const [reader, third] = await Promise.all([connect(), connect(true, other)])
       await nats.kill()
       await expect.poll(() => failing(gateway)).toEqual(['bus', ...MARKETS.map((symbol) => `market ${symbol}`)])

@@ -321,7 +321,7 @@ describe('a rule with a market conversion', () => {
 })
 
 describe('an orchestration requested by the customer', () => {
-  it('transfers funds out of a balance', async () => {
+  it('an orchestration requested by the customer transfers funds out of a balance', async () => {
     answer = { status: 'SETTLED', reference: 'payment order 3' }
     await call('POST', '/v2/orchestration/orchestrations', {
       ref_id: 'out 1',

@@ -139,7 +139,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
         await page.close()
       })
 
-      it('requests its own token where its origin is allowed', async () => {
+      it('a page requests its own token where its origin is allowed', async () => {
         const page = await newPage(browser)
         await page.goto(targets().page.url)
         await page.setInputFiles('[name=credentials]', target().credentialsPath)

@@ -32,12 +32,12 @@ async function check(run: TortureRun, alsoSkipped: readonly string[], expected =
 }
 
 describe('every torture scenario is handled by', () => {
-  it.concurrent('node/stream.mjs', async () => {
+  it.concurrent('node/stream.mjs handles every torture scenario', async () => {
     const program = [process.execPath, join(EXAMPLES, 'node/stream.mjs'), 'BTCUSD']
     await check(runTorture(folder.path, [...PACE, '--', ...program]), ['handshake-403'])
   })
 
-  it.concurrent('node/stream-builtin.mjs', async () => {
+  it.concurrent('node/stream-builtin.mjs handles every torture scenario', async () => {
     const program = [process.execPath, ...BUILTIN_FLAGS, join(EXAMPLES, 'node/stream-builtin.mjs'), 'BTCUSD']
     await check(runTorture(folder.path, [...PACE, '--', ...program]), ['large-snapshot', 'handshake-403'])
   })

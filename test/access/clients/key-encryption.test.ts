@@ -130,7 +130,7 @@ describe('a store', () => {
   const privateParts = ({ directory }: { directory: Directory }) =>
     directory.keys.map(({ privateKey }) => privateKey.export({ format: 'jwk' }).d)
 
-  it('created by a node with a key is encrypted from the start and contains no usable key', async () => {
+  it('a store created by a node with a key is encrypted from the start and contains no usable key', async () => {
     const key = newKey()
     const first = await node(key)
     await rotate(key)

@@ -61,7 +61,7 @@ function forge(header: object, payload: object, privateKey: KeyObject = key.priv
 }
 
 describe('an access token', () => {
-  it('issued here is read in full', async () => {
+  it('an access token issued here is read in full', async () => {
     expect(await verifier.verify(await newToken())).toEqual({
       ok: true,
       token: {

@@ -36,7 +36,7 @@ describe('places of a fair queue', () => {
     await Promise.all(all)
   })
 
-  it('places of a fair queue are refused when too many wait, and given up when the connection closes', async () => {
+  it('places of a fair queue are refused when too many callers wait, and given up when the connection closes', async () => {
     const callers = new Callers(1, 3)
     const socket = new EventEmitter()
     const first = callers.arrive('first')

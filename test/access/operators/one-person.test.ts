@@ -184,7 +184,7 @@ describe('one person alone', () => {
     expect(await state()).toEqual(before)
   })
 
-  it('one person alone with the token of a machine reports nothing but what it is bound to', async () => {
+  it("one person alone with a machine's token reports only for the sources and assets it is bound to", async () => {
     const before = await state()
     const { fiat: _, ...payment } = wire()
     const crypto = { network: 'ETHEREUM', address: ETHEREUM_ADDRESS, tx_hash: `0x${'7'.repeat(64)}`, tx_index: 0 }

@@ -86,7 +86,7 @@ describe('an ID token', () => {
     expect(lastReason()).not.toBe(earlier)
   })
 
-  it('signed with another key, or not signed, is refused', async () => {
+  it('an ID token signed with another key, or not signed, is refused', async () => {
     issuer.claims = { sub: 'subject-0' }
     issuer.signing = await generateKeyPair('RS256')
     expect(await logIn()).toBe('failed')

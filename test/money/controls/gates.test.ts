@@ -60,7 +60,7 @@ describe('gates', () => {
     expect(await findingAfter(change)).toEqual({ code, detail })
   })
 
-  it('gates gates stay open for an account that is not reviewed yet, another asset, and the other direction of a pair', async () => {
+  it("gates stay open for an account that is not reviewed yet, another asset, and the pair's other direction", async () => {
     expect(await findingAfter(sql`update accounts set review_status = 'PENDING'`)).toBeUndefined()
     expect(await findingAfter(sql`update controls set paused_assets = '{BTC}'`)).toBeUndefined()
     expect(await findingAfter(sql`update controls set paused_pairs = '{USD/USDC}'`)).toBeUndefined()

@@ -371,7 +371,7 @@ it('a trace keeps the first 20 refused reports of a deposit, and what happened a
   expect(await auditOf(stand, id)).toHaveLength(22)
 })
 
-it('deposits are listed by what they are', async () => {
+it('deposits are listed by each filter', async () => {
   const { deposit, profileId } = await newDeposit()
   await act(deposit.id, 'hold', { reason: 'to be checked' })
   const lost = await report(stand, wireOf({ remittance: 'listed' }))

@@ -72,7 +72,7 @@ describe('memos', () => {
     }
   })
 
-  it('memos are twelve letters that memos have', () => {
+  it('memos are twelve letters from the alphabet of memos', () => {
     expect(memoCandidates('2XK4MB7QT9W')).toEqual([])
     expect(memoCandidates('OXK4MB7QT9WD')).toEqual([])
     expect(memoCandidates('2XK4MB7QT9WD'.repeat(2))).toHaveLength(12)

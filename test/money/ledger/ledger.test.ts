@@ -132,7 +132,7 @@ describe('postings', () => {
         values (gen_random_uuid(), 'USD', 1, 'external', 'mine', now(), now())`,
       'postings_credit',
     ],
-  ])('the store itself refuses: %s', async (statement, reason) => {
+  ])('the store itself refuses %s', async (statement, reason) => {
     await postAll(move(EXTERNAL, of(profiles[0] as string), 1n))
     await expect(sql.raw(statement).execute(db.tables())).rejects.toThrow(reason)
   })
@@ -263,7 +263,7 @@ describe(`many writers at once (seed ${SEED})`, () => {
     expect((await compare(1_000)).differences).toEqual([])
   })
 
-  it('many writers at once of new balances make each once', async () => {
+  it('many writers at once create each new balance once', async () => {
     const writes = Array.from({ length: 12 }, (_, n) => {
       const [first, second] = n % 2 === 0 ? [profiles[0], profiles[1]] : [profiles[1], profiles[0]]
       return postAll(move(EXTERNAL, of(first as string), 1n, 'ETH'), move(EXTERNAL, of(second as string), 1n, 'ETH'))
@@ -709,7 +709,7 @@ describe('a comparison that does not end', () => {
 })
 
 describe('decimals', () => {
-  it('decimals of an asset that has amounts never change; of one without they may', async () => {
+  it('the decimals of an asset with amounts never change; those of one without may', async () => {
     await postAll(move(EXTERNAL, of(profiles[0] as string), 1n))
     const changed = [
       { symbol: 'USD', decimals: 3 },

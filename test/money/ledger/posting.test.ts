@@ -118,7 +118,7 @@ describe('amounts', () => {
     ['0.001', 2, 'has more than 2 decimals'],
     ['1.5', 0, 'has more than 0 decimals'],
     ['1'.repeat(39), 0, 'has too many digits'],
-  ])('amounts refuses %s with %i decimals', (text, decimals, fault) => {
+  ])('the amount %s is refused where %i decimals are allowed', (text, decimals, fault) => {
     expect(parseAmount(text, decimals)).toBe(fault)
   })
 

@@ -76,7 +76,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     return id
   }
 
-  it('an executor claims what its customer cancels', async () => {
+  it("an executor's claim and the customer's cancellation of one payment do not deadlock", async () => {
     const id = await converted()
     const deliveries = sql`select from deliveries where orchestration_id = ${id} for update skip locked`
     await meet(
@@ -89,7 +89,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     expect(await orchestrationRow(db, id)).toMatchObject({ status: 'FAILED', fail_code: 'CANCELLED' })
   })
 
-  it('a worker converts what its customer cancels, whose request is to be repeated', async () => {
+  it("a worker's conversion and the customer's cancellation do not deadlock, and the customer's request is to be repeated", async () => {
     const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
     const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
     const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
@@ -101,7 +101,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     expect(await orchestrationRow(db, id)).toMatchObject({ status: 'FAILED', fail_code: 'CANCELLED' })
   })
 
-  it('a worker converts what the operator releases, whose request is to be repeated', async () => {
+  it("a worker's conversion and the operator's release do not deadlock, and the operator's request is to be repeated", async () => {
     const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
     const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
     await sql`
@@ -116,7 +116,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
   })
 
-  it('an executor claims what the operator releases', async () => {
+  it("an executor's claim and the operator's release of one payment do not deadlock", async () => {
     const id = await converted()
     await sql`
       update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}

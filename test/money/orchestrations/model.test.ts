@@ -22,7 +22,7 @@ describe('before a price is asked for', () => {
     expect(beforePrice(everything)).toEqual(wait)
   })
 
-  it('an address of the service and the end of the time fail', () => {
+  it('an orchestration fails before a price for an address of the service and at the end of its time', () => {
     expect(beforePrice({ ...OPEN, isOwnAddress: true })).toMatchObject({ kind: 'fail', code: 'OWN_ADDRESS' })
     expect(beforePrice({ ...OPEN, isExpired: true })).toMatchObject({ kind: 'fail', code: 'EXPIRED' })
   })

@@ -36,7 +36,7 @@ async function imbalances() {
 }
 
 describe('workers', () => {
-  it('workers do what is due once, however many there are', async () => {
+  it('workers do due work once, however many there are', async () => {
     const owners = await Promise.all([addOwner(db), addOwner(db), addOwner(db)])
     const first = createRunner(db)
     const second = createRunner(db)
@@ -86,7 +86,7 @@ describe('workers', () => {
     await later.runner.stop()
   })
 
-  it('workers give back what they claimed when they are stopped, after the batch in progress', async () => {
+  it('workers give back their claims when they are stopped, after the batch in progress', async () => {
     const owner = await addOwner(db)
     const starts = ['USDG', 'USD', 'USDC'].map((destinationAsset) => newOrchestration(owner, { destinationAsset }))
     const ids = await startAll(db, starts)

@@ -142,7 +142,7 @@ describe('the counters of quotas', () => {
     return [RULES, ruleBody(profile_id, { ref_id, ...(kind === 'rule' ? {} : MEMO), ...bad })] as const
   }
 
-  it('equal the records after any mix of successful and failed creations, at two nodes concurrently', async () => {
+  it('the quota counters equal the records after any mix of successful and failed creations, at two nodes concurrently', async () => {
     const foreign = await newHolder()
     // The last statement of the transaction fails, after everything else has been done.
     await sql`alter table audit add constraint broken

@@ -51,7 +51,7 @@ function isSafe(value: bigint): boolean {
 }
 
 describe('parseDecimal', () => {
-  test('parseDecimal reads what big.js reads, exactly or not at all', () => {
+  test('parseDecimal reads the same numbers as big.js, exactly or not at all', () => {
     const property = fc.property(decimalText, scale, (text, decimals) => {
       const parsed = parseDecimal(text, decimals)
       const exact = new Big(text).times(new Big(10).pow(decimals))
@@ -120,7 +120,7 @@ describe('parseDecimal', () => {
 })
 
 describe('formatDecimal', () => {
-  test('formatDecimal writes what big.js writes, and what parseDecimal reads back', () => {
+  test('formatDecimal writes the same text as big.js, which parseDecimal reads back', () => {
     const property = fc.property(integer, scale, (whole, decimals) => {
       const value = scaled(whole)
       const text = formatDecimal(value, decimals)

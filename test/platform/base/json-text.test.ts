@@ -22,7 +22,7 @@ describe('pieces of JSON text', () => {
     expect(elementTexts('[]')).toEqual([])
   })
 
-  it('the pieces of a JSON text mean together the same as the whole', () => {
+  it('the pieces of a JSON text together have the meaning of the whole', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), indents, (value, [indent]) => {
         const members = [...memberTexts(JSON.stringify(value, null, indent))]
@@ -36,7 +36,7 @@ describe('pieces of JSON text', () => {
 })
 
 describe('compact text', () => {
-  it('compact text is what JSON.stringify would write', () => {
+  it('compact text is the same as the text of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), indents, (value, [indent]) => {
         expect(compactText(JSON.stringify(value, null, indent)).text).toBe(JSON.stringify(value))

@@ -193,13 +193,13 @@ describe('methods', () => {
       expect(answer.headers.allow).toBe('GET, HEAD, POST')
     },
   )
-  it('CONNECT is 400', async () => {
+  it('the method CONNECT is 400', async () => {
     expectProblem(await onlyAnswer('CONNECT other:443 HTTP/1.1\r\nHost: other:443\r\n\r\n'), 400, 'invalid_request')
   })
   it('unknown methods are 400', async () => {
     expectProblem(await onlyAnswer('FETCH /things HTTP/1.1\r\nHost: x\r\n\r\n'), 400, 'invalid_request')
   })
-  it('HEAD has the head of GET and no body', async () => {
+  it('a HEAD response has the head of GET and no body', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(`HEAD /things HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
@@ -254,7 +254,7 @@ describe('Expect: 100-continue', () => {
   it('Expect: 100-continue is refused at once where the head decides, and the connection ends', async () => {
     expectProblem(await onlyAnswer(request('/nothing', 'Content-Length: 2\r\n\r\n')), 404, 'not_found')
   })
-  it('Expect: 100-continue of something else is not met and not refused', async () => {
+  it('an Expect header other than 100-continue is not met and not refused', async () => {
     const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n${CLOSE}\r\n`)
     expect(answer.status).toBe(200)
   })

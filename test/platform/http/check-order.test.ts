@@ -95,7 +95,7 @@ describe('the first check that fails answers', () => {
     expect([answer.status, JSON.parse(answer.body).code, handled]).toEqual([status, code, 0])
   })
 
-  it('429 after 403, before 415', async () => {
+  it('the first failing check decides the response: 429 after 403, before 415', async () => {
     expect((await send({ token: 'good', body: '{"count":1}' })).status).toBe(200)
     expect((await send({ token: 'poor', type: 'text/plain' })).status).toBe(403)
     const answer = await send({ token: 'good', type: 'text/plain', body: HUGE })
@@ -181,7 +181,7 @@ describe('the head decides before the body has come', () => {
     expect([answer?.status, answer?.headers.connection]).toEqual([413, 'close'])
   })
 
-  it('a body of exactly the limit is fine', async () => {
+  it('a body of exactly the limit is accepted', async () => {
     const body = '{"count":1}'.padEnd(BODY_BYTES_MAX, ' ')
     expect((await send({ token: 'good', body })).status).toBe(200)
   })

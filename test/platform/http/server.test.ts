@@ -94,7 +94,7 @@ it('the server logs a limited number of rejected requests for each status, and e
 })
 
 describe('problems before there is a request', () => {
-  it('431 just over the limit of the head, and none just under it', async () => {
+  it('a request head just over the limit is 431, and one just under it is not', async () => {
     const head = 'GET /things/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: '
     const fitting = await sendRaw(`${head}${'x'.repeat(HEADER_BYTES_MAX - head.length - 100)}\r\n\r\n`)
     expect(fitting).toMatch(/^HTTP\/1\.1 200 /)
@@ -103,7 +103,7 @@ describe('problems before there is a request', () => {
     expect(problemIn(over)).toMatchObject({ status: 431, code: 'headers_too_large' })
   })
 
-  it('408 for a head and for a body that do not come', async () => {
+  it('a head or body that does not arrive is 408', async () => {
     for (const start of [
       'GET /things/1 HTTP/1.1\r\nHost: x\r\n',
       'POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"count":',
@@ -114,7 +114,7 @@ describe('problems before there is a request', () => {
     }
   })
 
-  it('400 for what is not HTTP', async () => {
+  it('a request that is not HTTP is 400', async () => {
     const response = await sendRaw('hello\r\n\r\n')
     expect(response).toMatch(/^HTTP\/1\.1 400 /)
     expect(problemIn(response)).toMatchObject({ status: 400, code: 'invalid_request' })
@@ -131,7 +131,7 @@ describe('problems of a request', () => {
     ['PUT', '/things/', 404, 'not_found'],
     ['GET', '/unreachable', 503, 'unavailable'],
     ['GET', '/bug', 500, 'internal'],
-  ])('a request problem is a status and a code: %s %s is %i %s', async (method, path, status, code) => {
+  ])('a request for %s %s is %i %s', async (method, path, status, code) => {
     const response = await fetch(url + path, { method })
     const document = (await response.json()) as Record<string, unknown>
     expect(document).toMatchObject({ type: 'about:blank', status, code, request_id: expect.any(String) })
@@ -140,7 +140,7 @@ describe('problems of a request', () => {
     expect(response.headers.get('x-request-id')).toBe(document.request_id)
   })
 
-  it('405 names the methods there are', async () => {
+  it('a 405 response names the existing methods', async () => {
     expect((await fetch(`${url}/things/1?x`, { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD')
     expect((await fetch(`${url}/things`, { method: 'GET' })).headers.get('allow')).toBe('POST')
   })
@@ -153,7 +153,7 @@ describe('problems of a request', () => {
     expect(line).toContain('hunter2')
   })
 
-  it('problems of a request is handled for its client, so that what it waits for is shared fairly', async () => {
+  it('a request is handled for its client, so that the resources it waits for are shared fairly', async () => {
     const ask = async (client: string) => (await fetch(`${url}/holder`, { headers: { client } })).json()
     expect(await Promise.all([ask('A'), ask('B')])).toEqual([{ holder: 'A' }, { holder: 'B' }])
   })
@@ -163,7 +163,7 @@ describe('problems of a request', () => {
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 
-  it('bodies are not coerced', async () => {
+  it('request bodies are not coerced', async () => {
     const post = (body: string) =>
       fetch(`${url}/things`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
     expect((await post('{"count":1}')).status).toBe(200)
@@ -172,7 +172,7 @@ describe('problems of a request', () => {
     }
   })
 
-  it('each leaves one line and one count, by the pattern of its route and never by its URL', async () => {
+  it('each problem leaves one line and one count, by the pattern of its route and never by its URL', async () => {
     lines.length = 0
     await (await fetch(`${url}/things/secret-id?token=secret-token`)).text()
     await expect.poll(() => lines.length).toBe(1)

@@ -157,7 +157,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         "date '0044-03-15 BC'",
         "'NaN'::numeric",
         "'Infinity'::numeric",
-      ])('columns refuses %s, which has no JavaScript representation, and keeps working', async (text) => {
+      ])('the value %s, which has no JavaScript representation, is refused, and the store keeps working', async (text) => {
         await expect(value(text)).rejects.toBeInstanceOf(StatementFailed)
         expect(await value('1')).toBe(1)
       })
@@ -240,7 +240,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       const add = (id: number) => (transaction: Parameters<Parameters<typeof db.transaction<Tables, unknown>>[0]>[0]) =>
         transaction.insertInto('item').values({ id, amount: 0 }).execute()
 
-      it('store everything, and return what the work returned', async () => {
+      it('transactions store everything, and return what the work returned', async () => {
         await clear()
         const result = await db.transaction<Tables, string>(async (transaction) => {
           await add(1)(transaction)
@@ -251,7 +251,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(2)
       })
 
-      it('store nothing when the work throws, and rethrow the error', async () => {
+      it('transactions store nothing when the work throws, and rethrow the error', async () => {
         await clear()
         const problem = new Error('changed my mind')
         const work = db.transaction<Tables, void>(async (transaction) => {
@@ -262,7 +262,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([])
       })
 
-      it('store nothing when a statement failed, even if the work continues', async () => {
+      it('transactions store nothing when a statement failed, even if the work continues', async () => {
         await clear()
         const work = db.transaction<Tables, string>(async (transaction) => {
           await add(1)(transaction)

@@ -23,7 +23,7 @@ it('a lock that comes before one that is held is refused', () => {
   forUpdate(begin(), 'delivery', ['d1'])
 })
 
-it('more locks of a kind that is held are refused', () => {
+it('further locks of a kind that is already held are refused', () => {
   const transaction = begin()
   locking(transaction, 'balance', ['p2/USDC'])
   expect(() => locking(transaction, 'balance', ['p2/USDC', 'p1/USDC'])).toThrow('balance may not be locked')

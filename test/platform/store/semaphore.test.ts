@@ -13,7 +13,7 @@ function taker(semaphore: Semaphore, outcomes: string[]) {
     )
 }
 
-it('grants permits in the order of the requests, each when the one before is released', async () => {
+it('the semaphore grants permits in the order of the requests, each when the one before is released', async () => {
   const semaphore = new Semaphore(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(semaphore, outcomes)

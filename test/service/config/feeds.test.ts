@@ -155,7 +155,7 @@ describe('sources', () => {
     ])
   })
 
-  it('sources of a feed that is not there are refused with the nearest name, also where the market has other problems', () => {
+  it('sources of an unknown feed are refused with the nearest name, also where the market has other problems', () => {
     const given = withSources({ 'binance-us': US }, 'binance-u:BTCUSDT', 'simulator:BTC', 'nowhere:BTC')
     expect(problems(given)).toEqual([
       'markets[0].sources[1] the simulator takes no symbol (from --markets)',

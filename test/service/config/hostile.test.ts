@@ -106,7 +106,7 @@ describe('a file that is too large', () => {
 })
 
 describe('readRegularFile', () => {
-  it('readRegularFile reads what is there, up to its limit, and follows links', () => {
+  it('readRegularFile reads an existing file, up to its limit, and follows links', () => {
     const path = fileWith('0123456789')
     const link = join(folder, 'link-to-file')
     symlinkSync(path, link)

@@ -232,7 +232,7 @@ describe('problems', () => {
     for (const value of bad) expect(problemsOf(load({ flags: { [key]: value } })), value).toHaveLength(1)
   })
 
-  it('problems are found between keys', () => {
+  it('problems between several keys are found', () => {
     const rules = (flags: Record<string, string>) => problemsOf(load({ flags })).map((text) => text.split(' ')[0])
     expect(rules({ 'stream.ping_seconds': '900' })).toEqual(['stream.ping_seconds'])
     expect(rules({ 'stream.ping_seconds': '899.999' })).toEqual([])

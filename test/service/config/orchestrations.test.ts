@@ -16,7 +16,7 @@ describe('orchestrations.*', () => {
     })
   })
 
-  it('orchestrations.* keep minimums as they were written', () => {
+  it('orchestrations.* settings keep minimums as they were written', () => {
     const result = load({ 'orchestrations.minimums': '{USDC: 10, BTC: "0.0001"}' })
     const minimums = result.ok ? result.config['orchestrations.minimums'] : undefined
     expect(minimums).toEqual(new Map(Object.entries({ USDC: '10', BTC: '0.0001' })))
@@ -28,7 +28,7 @@ describe('orchestrations.*', () => {
     ['orchestrations.minimums', '{USD: -1}', 'orchestrations.minimums.USD'],
     ['orchestrations.fee_bps', '5001', 'orchestrations.fee_bps'],
     ['orchestrations.convert_seconds_max', '0', 'orchestrations.convert_seconds_max'],
-  ])('orchestrations.* refuse %s %s', (key, value, place) => {
+  ])('orchestrations.* settings refuse %s %s', (key, value, place) => {
     const result = load({ [key]: value })
     expect(result.ok ? [] : result.problems.map((problem) => problem.key)).toEqual([place])
   })

@@ -75,7 +75,7 @@ describe('GET /', () => {
 })
 
 describe('another request', () => {
-  it('another request to an unknown path is 404, with an unknown method 405', async () => {
+  it('a request to an unknown path is 404, with an unknown method 405', async () => {
     expect((await fetch(`${listener.url}/nothing`)).status).toBe(404)
     expect((await fetch(`${listener.url}/admin/v1/customers`)).status).toBe(404)
     expect((await fetch(`${listener.url}/metrics`)).status).toBe(404)
@@ -83,7 +83,7 @@ describe('another request', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('another request reaches the token endpoint', async () => {
+  it('a POST to the token endpoint reaches it', async () => {
     const response = await fetch(`${listener.url}/oauth2/token`, { method: 'POST' })
     expect(await response.json()).toMatchObject({ error: 'invalid_client' })
   })

@@ -131,7 +131,7 @@ describe('SIGHUP', () => {
     expect((await child.exit).code).toBe(0)
   })
 
-  it('SIGHUP during the start is handled after it', async () => {
+  it('a SIGHUP during the start is handled after it', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGHUP')
@@ -143,7 +143,7 @@ describe('SIGHUP', () => {
     expect(child.lines.indexOf('reload called')).toBeGreaterThan(child.lines.indexOf('running'))
   })
 
-  it('SIGHUP during the stop is ignored', async () => {
+  it('a SIGHUP during the stop is ignored', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')

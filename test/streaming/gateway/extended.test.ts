@@ -94,7 +94,7 @@ describe('the exact text of the extended protocol', () => {
     expect(entries().at(-1)).toMatchObject({ live: true, cursor: 'KbYAR8_u.3', digest })
   })
 
-  test('current subscribers share frames', () => {
+  test('current subscribers of the extended protocol share frames', () => {
     const { stream, connect } = startStream()
     const clients = [connect(), connect(), connect()]
     for (const { subscribe } of clients) subscribe(entry(BOOK, { depth: 1 }), entry(TOP))
@@ -104,7 +104,7 @@ describe('the exact text of the extended protocol', () => {
     for (const other of others) expect(other).toBe(first)
   })
 
-  test('the base protocol rejects its params', () => {
+  test('the base protocol rejects the params of the extended protocol', () => {
     const { stream } = startStream()
     for (const params of [{ depth: 1 }, { interval_ms: 50 }, { attribution: true }, { resume: 'x' }]) {
       const [reply] = stream.connect().ask({ type: 'subscribe', channels: [entry(BOOK, params)] })
@@ -112,7 +112,7 @@ describe('the exact text of the extended protocol', () => {
     }
   })
 
-  test('the list echoes depth and interval, a repeated subscribe has no effect whatever it asks for', () => {
+  test('the subscription list echoes depth and interval, and a repeated subscribe has no effect whatever its params', () => {
     const { client, ask, subscribe } = startStream().connect()
     subscribe(entry(BOOK, { depth: 5, interval_ms: 100, resume: 'nothing' }), entry(TOP, { interval_ms: 50 }))
     expect(subscribe(entry(BOOK, { depth: 1 }))[0]?.channels?.[0]).toMatchObject({ error: 'NO_EFFECT_ACTION' })
@@ -301,7 +301,7 @@ describe('resume', () => {
 })
 
 describe('interval_ms', () => {
-  test('interval_ms sends what changed on common ticks, shared, and nothing in between', () => {
+  test('interval_ms sends changes on common ticks, shared, and nothing in between', () => {
     const { stream, connect } = startStream()
     const clients = [connect(), connect()]
     stream.clock.advance(8)
@@ -338,7 +338,7 @@ describe('interval_ms', () => {
     expect(streamsOf(client.readMessages())).toMatchObject([{ prev: cursor, covers: 3 }])
   })
 
-  test('interval_ms after a stall there is one tick', () => {
+  test('interval_ms has one tick after a stall', () => {
     const clock = new WorkingClock()
     const { stream, connect } = startStream({ clock })
     const { client, subscribe } = connect()

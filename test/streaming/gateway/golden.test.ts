@@ -37,7 +37,7 @@ describe('the exact text of every message of the base protocol', () => {
     ])
   })
 
-  test('a batch: executions, UPDATE, TOP_OF_BOOK', () => {
+  test('the executions, UPDATE and TOP_OF_BOOK of a batch have their exact text', () => {
     const stream = new LiveStream()
     stream.snapshot(
       levels(

@@ -324,7 +324,7 @@ describe('subprotocols', () => {
     expect(answer.headers['sec-websocket-protocol']).toBeUndefined()
   })
 
-  test('bearer carries the token of a browser, is never selected, and yields to the Authorization header', async () => {
+  test("the subprotocol bearer carries a browser's token, is never selected, and yields to the Authorization header", async () => {
     const socket = await open(['bearer.good', 'tidegate.default'])
     expect(socket.protocol).toBe('tidegate.default')
     const both = { 'Sec-WebSocket-Protocol': 'tidegate.default, bearer.good', Authorization: 'Bearer wrong' }

@@ -36,7 +36,7 @@ describe('draining', () => {
     await stream.hub.drain(5)
   })
 
-  test('data is sent until a session is closed', () => {
+  test('a draining hub sends data until a session is closed', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -66,7 +66,7 @@ test('connections are counted for each client until they have ended', () => {
   expect(stream.hub.sessions.size).toBe(0)
 })
 
-test('closeWhere closes those with a cause, each with its own', () => {
+test('closeWhere closes sessions with a cause, each with its own', () => {
   const stream = new LiveStream()
   const [kept, revoked, closed] = [
     stream.connect({ clientId: 'kept' }),
@@ -98,7 +98,7 @@ test('closeWhere asks only about the sessions that a change affects', () => {
   expect(askedFor({ all: true })).toEqual(clientIds)
 })
 
-test('stopping cuts all sessions, and nothing is written after it', () => {
+test('a stopping hub cuts all sessions, and nothing is written after it', () => {
   const stream = new LiveStream({ settings: { staleSeconds: 5 } })
   stream.snapshot()
   const client = stream.connect()

@@ -152,7 +152,7 @@ describe('in the extended protocol', () => {
     return { client, messages }
   }
 
-  test('they close as well, and a resume from before them is answered with resumed false', () => {
+  test('missed executions close in the extended protocol too, and a resume from before them is answered resumed false', () => {
     const stream = live()
     const { client } = connect(stream, {})
     stream.update([], trades(1))
@@ -178,7 +178,7 @@ describe('in the extended protocol', () => {
     expect(amounts(resumed)).toEqual([4])
   })
 
-  test('a miss without a later execution closes all the same', () => {
+  test('missed executions without a later one close in the extended protocol all the same', () => {
     const stream = live()
     const { client } = connect(stream, {})
     stream.update([], trades(1))

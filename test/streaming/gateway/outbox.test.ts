@@ -46,7 +46,7 @@ test('the outbox blocks above the high-water mark, and unblocks at half of it', 
   expect(totals).toEqual({ messages: 6, bytes: 1_200, conflated: 0, lagging: 0 })
 })
 
-test('ended while lagging it is no longer counted, and late callbacks do nothing', () => {
+test('an outbox that ended while lagging is no longer counted, and late callbacks do nothing', () => {
   const { outbox, totals, events, send, read } = outboxWith(200)
   for (let count = 0; count < 10; count++) send(200)
   expect(totals.lagging).toBe(1)

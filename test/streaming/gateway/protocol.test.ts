@@ -85,13 +85,13 @@ describe('a request that fails as a whole', () => {
     expect(reply(sent)).toBe(expected)
   })
 
-  test('a binary frame, whatever it holds', () => {
+  test('a binary frame is a request that fails as a whole, whatever it holds', () => {
     const expected = whole('MALFORMED_REQUEST', 'binary frames are not supported: send JSON text')
     expect(reply('{"type":"subscription_list"}', true)).toBe(expected)
     expect(reply(Buffer.from([0xff]), true)).toBe(expected)
   })
 
-  test('a bug of ours names the code and nothing else', () => {
+  test('a request that fails by a bug names the code and nothing else', () => {
     expect(internalErrorReply()).toBe(whole('INTERNAL_SERVER_ERROR', 'Unexpected server error'))
   })
 })
@@ -239,7 +239,7 @@ describe('an entry', () => {
     expect(reply(`{"type":"unsubscribe","channels":[${sent}]}`)).toBe(`{"type":"unsubscribe","channels":[{${body}}]}`)
   })
 
-  test('each is answered on its own, in the order of the request', () => {
+  test('each entry is answered on its own, in the order of the request', () => {
     const sent = ENTRIES.map(([, entry]) => entry)
     // The markets are listed once.
     const first = ENTRIES.findIndex(([, , , outcome]) => outcome.includes(LIST))
@@ -264,7 +264,7 @@ describe('an entry', () => {
     }
   })
 
-  test('nesting 32,000 deep is echoed as sent', () => {
+  test('an entry that is nested 32,000 deep is echoed as sent', () => {
     const deep = `${'['.repeat(32_000)}${']'.repeat(32_000)}`
     const answered = reply(`{"type":"subscribe","channels":[{"type":"market_data","params":${deep}}]}`)
     expect(answered).toBe(`{"type":"subscribe","channels":[{"type":"market_data","params":${deep},${NO_PARAMS}}]}`)
@@ -272,7 +272,7 @@ describe('an entry', () => {
     expect(reply(`{"type":"subscribe","channels":[{"params":${objects}}]}`)).toContain(`{"params":${objects},"success"`)
   })
 
-  test('1,000 empty entries are 1,000 answers; one more fails the request as a whole', () => {
+  test('1,000 empty entries are 1,000 replies; one more fails the request as a whole', () => {
     const request = (count: number) => `{"type":"subscribe","channels":[${new Array(count).fill('{}').join()}]}`
     const answered = JSON.parse(reply(request(ENTRIES_MAX)))
     expect(answered.channels).toHaveLength(ENTRIES_MAX)
@@ -324,7 +324,7 @@ test('the list of markets has twenty names and the number of the others', () => 
   expect(marketListText(names(23))).toBe(`the markets are ${names(20).join(', ')} and 3 more`)
 })
 
-test('subscription_list minds no other member', () => {
+test('subscription_list ignores all other members', () => {
   expect(parse('{"type":"subscription_list","channels":7,"id":1}')).toEqual({ type: 'subscription_list' })
 })
 

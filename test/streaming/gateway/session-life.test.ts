@@ -60,7 +60,7 @@ describe('requests that come fast', () => {
     expect(answeredAtOnce(lists, LIST)).toBe(98)
   })
 
-  test('requests that come fast that are long hold up the others for the time of one, not of eight', () => {
+  test('fast requests that are long delay the others for the time of one, not of eight', () => {
     const clock = new WorkingClock()
     const stream = new LiveStream({ clock })
     const [long, short] = [stream.connect({ name: 'long' }), stream.connect({ name: 'short' })]
@@ -94,7 +94,7 @@ describe('control frames', () => {
     expect(client.transport.pongs).toEqual([Buffer.from('abc')])
   })
 
-  test('a flood is closed with 1008, many over a long time are not', () => {
+  test('a flood of control frames is closed with 1008, and many over a long time are not', () => {
     const stream = new LiveStream()
     const [steady, flood] = [stream.connect(), stream.connect()]
     for (let second = 0; second < 5; second++) {
@@ -411,7 +411,7 @@ describe('a bug of ours', () => {
 })
 
 describe('the end of a connection', () => {
-  test('data stops before the close frame; nothing is answered or counted after it', async () => {
+  test("data stops before a connection's close frame; nothing is answered or counted after it", async () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()

@@ -35,7 +35,7 @@ describe('subscribe', () => {
     expect(kinds(client.subscribe(EXECUTIONS, TOP, BOOK))).toEqual(['ack', 'SNAPSHOT', 'TOP_OF_BOOK'])
   })
 
-  test('every channel alone', () => {
+  test('each channel can be subscribed alone', () => {
     const { stream, client } = liveClient()
     expect(kinds(client.subscribe(TOP))).toEqual(['ack', 'TOP_OF_BOOK'])
     expect(kinds(stream.connect().subscribe(BOOK))).toEqual(['ack', 'SNAPSHOT'])
@@ -161,7 +161,7 @@ describe('unsubscribe', () => {
     expect(outcomes(client.unsubscribe(BOOK, BOOK)[0])).toEqual([true, 'NO_EFFECT_ACTION'])
   })
 
-  test('subscribed and unsubscribed within one tick: two acknowledgements and nothing else', () => {
+  test('a subscribe and an unsubscribe within one tick are two acknowledgements and nothing else', () => {
     const { stream, client } = liveClient()
     client.receive({ type: 'subscribe', channels: [asEntry(BOOK), asEntry(TOP)] })
     client.receive({ type: 'unsubscribe', channels: [asEntry(BOOK), asEntry(TOP)] })
@@ -170,7 +170,7 @@ describe('unsubscribe', () => {
     expect(client.read()).toEqual([])
   })
 
-  test('a SNAPSHOT after it is strictly later, also when nothing happened in between', () => {
+  test('a SNAPSHOT after an unsubscribe is strictly later, also when nothing happened in between', () => {
     const { stream, client } = liveClient()
     let last = JSON.parse(client.subscribe(BOOK)[1] as string) as Message
     for (let round = 0; round < 3; round++) {
@@ -185,7 +185,7 @@ describe('unsubscribe', () => {
     }
   })
 
-  test('a SNAPSHOT after it is strictly later than the UPDATEs before it', () => {
+  test('a SNAPSHOT after an unsubscribe is strictly later than the UPDATEs before it', () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK)
     for (let round = 0; round < 3; round++) {

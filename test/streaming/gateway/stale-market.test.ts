@@ -56,7 +56,7 @@ describe('a market that lost its sources', () => {
     ])
   })
 
-  test('the same book again is no message', () => {
+  test('the same book again from a returned source sends no message', () => {
     const { stream, client } = start()
     stream.lose()
     stream.snapshot()
@@ -148,7 +148,7 @@ describe('after stale_seconds', () => {
     expect(kinds(client.readMessages())).toEqual(['UPDATE', 'TOP_OF_BOOK'])
   })
 
-  test('a source that is back in time stops it; the next loss is counted from its own beginning', () => {
+  test('a source that is back in time prevents a stale market; the next loss is counted from its own beginning', () => {
     const { stream, client } = start()
     stream.lose()
     stream.clock.advance(9_000)
@@ -272,7 +272,7 @@ describe('stream.stale_action', () => {
     expect(client.read()).toEqual([])
   })
 
-  test('stream.stale_action keep, or 0 seconds: the last book stays, and new subscribers wait all the same', () => {
+  test('stale_action keep, or 0 seconds, keeps the last book, and new subscribers wait all the same', () => {
     const { stream, client } = start({ settings: { staleSeconds: 0 } })
     stream.lose()
     stream.clock.advance(1_000_000)

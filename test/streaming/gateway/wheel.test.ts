@@ -57,7 +57,7 @@ describe('a wheel', () => {
     expect(visitsOf(visits, 'b')).toEqual([])
   })
 
-  test('empty for a while, it makes nothing up for the member that comes then', () => {
+  test('a wheel that was empty for a while makes nothing up for its next member', () => {
     const { clock, wheel, visits } = wheelOf(1_000)
     wheel.add('early')
     clock.advance(3_000)
@@ -90,7 +90,7 @@ describe('a wheel', () => {
     expect(visits).toHaveLength(5)
   })
 
-  test('stopped, it visits no member and no timer is left', () => {
+  test('a stopped wheel visits no member and leaves no timer', () => {
     const { clock, wheel, visits } = wheelOf(100)
     wheel.add('a')
     wheel.stop()

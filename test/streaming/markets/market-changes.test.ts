@@ -115,7 +115,7 @@ it("a source's events are delivered to the replica of its market, and to no othe
   expect(replicas.all[2]?.top.bid?.price).toBe(100)
 })
 
-it('commits later than what was committed before the start', () => {
+it("a market's commits are later than those before the start", () => {
   const { clock, snapshot, replicas } = setUp()
   snapshot(100, 101)
   clock.advance(5)

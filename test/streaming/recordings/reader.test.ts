@@ -117,7 +117,7 @@ describe('a recording with a byte changed', () => {
 })
 
 describe('opening', () => {
-  it('opening names what a file is that it cannot read', async () => {
+  it('opening an unreadable file names its kind', async () => {
     const other = fileOf(Buffer.from('{"not": "a recording"}\n'))
     await expect(openRecording(other)).rejects.toThrow(`${other} is not a recording`)
     const newer = fileOf(Buffer.concat([Buffer.from('tidegate recording 2\n'), bytes.subarray(21)]))
@@ -127,7 +127,7 @@ describe('opening', () => {
     )
   })
 
-  it('opening tells the markets as they were configured, and the times', async () => {
+  it('opening a recording returns the markets as they were configured, and the times', async () => {
     const reader = await openRecording(fileOf(bytes))
     await reader.close()
     expect(reader.header).toEqual(HEADER)

@@ -281,7 +281,7 @@ describe('after another process, which followed orders', () => {
 })
 
 describe('between connections', () => {
-  it('the book is not trusted until the publication is proved to continue', () => {
+  it("a publication's book is not trusted between connections until the publication is proved to continue", () => {
     const proofs = {
       'the owner knows': ({ own }: ReturnType<typeof reader>) => own.resume(),
       'the next message': ({ update }: ReturnType<typeof reader>) => update(2).events,
@@ -298,7 +298,7 @@ describe('between connections', () => {
     }
   })
 
-  it('an equal digest of the current connection proves the book, beside the numbers', () => {
+  it("an equal digest of the current connection proves the publication's book, beside the numbers", () => {
     const { own, snapshot } = reader()
     snapshot(1)
     expect(own.proof).toBe('SEQUENCE')
@@ -308,7 +308,7 @@ describe('between connections', () => {
     expect(own.proof).toBe('SEQUENCE')
   })
 
-  it('a digest that differs is a loss; one of another message says nothing', () => {
+  it('a digest that differs is a loss of the book; one of another message proves nothing', () => {
     const { own, snapshot, update } = reader()
     snapshot(0)
     update(1)

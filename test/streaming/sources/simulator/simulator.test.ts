@@ -78,7 +78,7 @@ class UnsteadyClock extends VirtualClock {
 }
 
 describe('markets of the simulator that come and go', () => {
-  it('trade as they would have alone, and leave the others to trade as they would have', () => {
+  it('simulated markets that come and go trade as they would have alone, and so do the others', () => {
     const [alone, clock] = [new VirtualClock(), new VirtualClock()]
     const { events: expected } = simulate(alone, { assets: ['BTC', 'ETH'] })
     alone.advance(20_000)
@@ -152,7 +152,7 @@ describe('the simulator', () => {
     )
   })
 
-  it('numbers the trades of each market from 1 and never lets their time go back', () => {
+  it('the simulator numbers the trades of each market from 1 and never lets their time go back', () => {
     const clock = new VirtualClock()
     const { trades } = simulate(clock, { assets: ['BTC', 'ETH'] })
     clock.advance(30_000)

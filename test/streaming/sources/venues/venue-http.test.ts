@@ -98,7 +98,7 @@ describe('the requests of a venue', () => {
     expect(log.sort()).toEqual(['A: yes', 'ask A', 'ask B'])
   })
 
-  it('all wait when the venue asks for patience', async () => {
+  it('all requests of a venue wait when the venue asks for patience', async () => {
     const { clock, log, answers, ask, tick } = setUp()
     ask('A')
     await tick()

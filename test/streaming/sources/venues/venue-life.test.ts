@@ -300,7 +300,7 @@ describe.each(STAGES)('$name', (stage) => {
       }),
     )
 
-    it('handshakes are tried until one is taken', async () => {
+    it('handshakes with a venue are tried until one is accepted', async () => {
       await survive(() => {
         server.handshakeFaults.push(503, 429, 0)
         server.disconnectAll()

@@ -62,7 +62,7 @@ describe("Coinbase's list of products", () => {
     ['of no status', { status: '' }, 'restricted', 'unknown'],
     ['internal', { status: 'internal' }, 'gone', 'internal'],
     ['delisted', { status: 'delisted', trading_disabled: true }, 'gone', 'delisted'],
-  ])('a product that is %s', (_what, members, state, status) => {
+  ])("Coinbase's list of products gives the state and status of a product that is %s", (_what, members, state, status) => {
     const instrument = status === 'auction_mode' ? { instrument: 'AUCTION' } : {}
     expect(listed({ ...PRODUCT, ...members })).toEqual([{ ...LISTING, status, state, ...instrument }])
   })

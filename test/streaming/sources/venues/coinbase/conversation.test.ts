@@ -149,7 +149,7 @@ describe('requests to Coinbase', () => {
     expect(conversation.requests('subscribe', 'trades', symbols)).toHaveLength(1)
   })
 
-  it('requests to Coinbase were refused for the products that the answer does not list', () => {
+  it('Coinbase refuses a request for the products that its response does not list', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     const level2 = ['ETH-USD']
     expect(conversation.read(answer(0, { heartbeats: ['heartbeats'] }))).toEqual([])

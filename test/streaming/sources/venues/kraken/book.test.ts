@@ -69,11 +69,11 @@ describe('checksum', () => {
   ]
   const create = () => createBook({ listing: { ...listing, amountDecimals: 8 }, depth: 10, priceMaximum: 1e15 })
 
-  it('checksum is the one of the example in the documentation of the venue', () => {
+  it("the Kraken checksum is the one of the example in the venue's documentation", () => {
     expect(create().apply(message(true, bids, asks, 3310070434))).toMatchObject({ kind: 'snapshot' })
   })
 
-  it('checksum makes the book wrong when it is another one, in a snapshot and in an update', () => {
+  it('the Kraken checksum makes the book wrong when it differs, in a snapshot and in an update', () => {
     const wrong = { kind: 'wrong', reason: 'the checksum of A/B does not match', isChecksumMismatch: true }
     expect(create().apply(message(true, bids, asks, 3310070433))).toEqual(wrong)
     const book = create()

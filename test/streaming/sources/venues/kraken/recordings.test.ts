@@ -110,7 +110,7 @@ describe('recorded books of Kraken', () => {
     ['as fast as the socket takes it', Infinity],
     ['at a hundred times its pace', 100],
   ])(
-    'BTC/USD and ETH/USD together, %s: the books through the connector are those of the recording',
+    "the connector's books of BTC/USD and ETH/USD together, %s, are those of the recording",
     async (_, speed) => {
       const recordings = [krakenBtcUsd(), krakenEthUsd()]
       const replayed = await replay(recordings, speed)
@@ -121,13 +121,13 @@ describe('recorded books of Kraken', () => {
     },
   )
 
-  it('BTC/USD through doubles: the books through the connector are those of the recording', async () => {
+  it("the connector's books of BTC/USD through doubles are those of the recording", async () => {
     const recordings = [krakenFloats()]
     await expectSameBooks(await replay(recordings, Infinity), recordings)
   })
 
   it.skipIf(process.env.TIDEGATE_LONG !== '1')(
-    'BTC/USD and ETH/USD together, at their own pace (TIDEGATE_LONG=1)',
+    "the connector's books of BTC/USD and ETH/USD are those of the recording at their own pace (TIDEGATE_LONG=1)",
     async () => {
       const recordings = [krakenBtcUsd(), krakenEthUsd()]
       await expectSameBooks(await replay(recordings, 1), recordings)
