@@ -148,7 +148,7 @@ describe('market data', () => {
 })
 
 describe('the session', () => {
-  it('the session logs on with FIXT.1.1 and FIX 5.0 SP2, a user and a password, and logs out', async () => {
+  it('the FIX session logs on with FIXT.1.1 and FIX 5.0 SP2, a user and a password, and logs out', async () => {
     const fix = { username: 'market', password: 'fix-secret-4712', heartbeatSeconds: 20 }
     const stage = await start({ version: 'FIXT.1.1', fix })
     const [logon] = stage.acceptor.of('A')
@@ -161,7 +161,7 @@ describe('the session', () => {
   })
 
   it.each(['all', 'none'] as const)(
-    'the session after a gap, publishes a new snapshot; resent: %s',
+    'the FIX session publishes a new snapshot after a gap; resent: %s',
     async (resends) => {
       const stage = await start()
       const { acceptor, own, book } = stage
@@ -179,7 +179,7 @@ describe('the session', () => {
     },
   )
 
-  it('the session skips a message with a wrong checksum and has it sent again', async () => {
+  it('the FIX session skips a message with a wrong checksum and has it sent again', async () => {
     const stage = await start()
     const { acceptor, own, book } = stage
     acceptor.garble('X', incremental(SYMBOL, stage.requestId(SYMBOL), [own.trade(10_000, 1)]))
@@ -191,7 +191,7 @@ describe('the session', () => {
     expect(stage.log.filter((line) => line.includes('garbled')).length).toBeGreaterThan(1)
   })
 
-  it('the session answers a resend request with a gap fill and repeats its subscription', async () => {
+  it('the FIX session answers a resend request with a gap fill and repeats its subscription', async () => {
     const stage = await start()
     const { acceptor } = stage
     const subscriptions = acceptor.of('V').length
@@ -205,7 +205,7 @@ describe('the session', () => {
     await stage.settled()
   })
 
-  it('the session answers test requests, and tests an engine that is silent before it reconnects', async () => {
+  it('the FIX session answers test requests, and tests a silent engine before it reconnects', async () => {
     const stage = await start({ fix: { heartbeatSeconds: 10 } })
     const { acceptor, clock, book } = stage
     acceptor.admin('1', [[112, 'are you there']])
@@ -240,7 +240,7 @@ describe('the session', () => {
     expect([other.acceptor.logons, other.acceptor.received]).toEqual([0, []])
   })
 
-  it('the session ignores changes of a subscription that it has replaced, besides their trades', async () => {
+  it('the FIX session ignores changes of a subscription that it has replaced, besides their trades', async () => {
     const stage = await start()
     const { acceptor, own, book } = stage
     const replaced = stage.requestId(SYMBOL)
@@ -256,7 +256,7 @@ describe('the session', () => {
     expect([book.executions.length, book.missed]).toEqual([1, 1])
   })
 
-  it('the session retries after a refused logon, with waits in between', async () => {
+  it('the FIX session retries after a refused logon, with waits in between', async () => {
     const refuse = (servers: { acceptor: FixAcceptor }) => Object.assign(servers.acceptor, { refusal: 'not now' })
     const stage = await startStage({ prepare: refuse })
     stages.push(stage)

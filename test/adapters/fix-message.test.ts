@@ -31,7 +31,7 @@ describe('the decoder', () => {
   const first = text('35=0|34=1|58=caf\u00e9|')
   const second = text('35=W|268=2|269=0|270=1.50|453=1|448=a|269=1|270=2|448=b|')
 
-  it('the decoder finds the same messages however the bytes are split', () => {
+  it('the FIX decoder finds the same messages however the bytes are split', () => {
     const both = first + second
     for (let at = 0; at <= both.length; at++) {
       const { messages, garbled } = decode(both.slice(0, at), both.slice(at))
@@ -42,7 +42,7 @@ describe('the decoder', () => {
     expect(messages[0]?.get(58)).toBe('caf\u00e9')
   })
 
-  it('the decoder divides a repeating group into entries, and rejects another number than announced', () => {
+  it('the FIX decoder divides a repeating group into entries, and rejects another number than announced', () => {
     const entries = decode(second).messages[0]?.entries(268)
     expect(entries?.map((entry) => [entry.get(269), entry.get(270), entry.get(448)])).toEqual([
       ['0', '1.50', 'a'],
@@ -67,19 +67,19 @@ describe('the decoder', () => {
     ['a field without a value', text('35=0|58=|')],
     ['a message that begins with another field than MsgType', text('34=1|35=0|')],
     ['bytes that are no message', 'GET / HTTP/1.1\r\n\r\n'],
-  ])('the decoder skips %s, and finds the message after it', (_, garbage) => {
+  ])('the FIX decoder skips %s, and finds the message after it', (_, garbage) => {
     const { messages, garbled } = decode(garbage, second)
     expect(messages.map(({ type }) => type)).toEqual(['W'])
     expect(garbled.length).toBeGreaterThan(0)
   })
 
-  it('the decoder keeps nothing of endless bytes that are no message', () => {
+  it('the FIX decoder keeps nothing of endless bytes without a message', () => {
     const { messages, garbled } = decode(...Array.from({ length: 100 }, () => 'x'.repeat(1_000)), second)
     expect(messages).toHaveLength(1)
     expect(garbled.length).toBeLessThanOrEqual(101)
   })
 
-  it('the decoder decodes what the encoder writes', () => {
+  it('the FIX decoder decodes the messages that the encoder writes', () => {
     const bytes = encodeMessage('FIX.4.4', [
       [35, '0'],
       [34, '1'],
@@ -90,7 +90,7 @@ describe('the decoder', () => {
 })
 
 describe('texts', () => {
-  it('texts of times become RFC 3339 with at most nine digits', () => {
+  it('FIX times become RFC 3339 texts with at most nine digits', () => {
     expect(rfc3339Of('20261123-10:11:12')).toBe('2026-11-23T10:11:12Z')
     expect(rfc3339Of('20261123-10:11:12.123456789012')).toBe('2026-11-23T10:11:12.123456789Z')
     expect(rfc3339Of('20261231-23:59:60')).toBe('2026-12-31T23:59:59.999999999Z')
@@ -99,7 +99,7 @@ describe('texts', () => {
     }
   })
 
-  it('texts of decimals are exact, or rejected', () => {
+  it('FIX decimals are exact, or rejected', () => {
     const texts = ['007.500', '5', '.5', '0.0', '100', '12345678901234567890.12']
     expect(texts.map((given) => canonicalDecimal(given, 2))).toEqual([
       '7.5',
@@ -116,7 +116,7 @@ describe('texts', () => {
     expect([...ordered].reverse().sort(compareDecimals)).toEqual(ordered)
   })
 
-  it('texts of states: a halt is stronger than the phase, the phase more precise than an open market', () => {
+  it('the FIX trading state is a halt before a phase, and a phase before an open market', () => {
     const own = { tradingStatus: { 101: 'AUCTION' as const }, sessionPhase: {} }
     expect(stateOf('2', '3', own)).toBe('HALTED')
     expect(stateOf('17', '4', own)).toBe('AUCTION')

@@ -174,7 +174,7 @@ describe('names', () => {
     expect((await admin('client', 'find', 'quotes')).items).toHaveLength(2)
   })
 
-  it('names that do not exist are errors that name the verb to list them', async () => {
+  it('unknown names of customers and clients are errors that name the verb to list them', async () => {
     await expect(admin('customer', 'show', '../clients')).rejects.toThrow(
       "there is no customer named '../clients': tidegate admin customer list shows all",
     )
@@ -280,7 +280,7 @@ describe('the operator token', () => {
     await run('customer', 'list', ...url, '--data_dir', join(folder, 'nowhere'))
   })
 
-  it('the operator token that is missing or damaged is reported by its path and never printed', async () => {
+  it('a missing or damaged operator token is reported by its path and never printed', async () => {
     const missing = run('audit', 'list', '--operator-url', side.url, '--data_dir', join(folder, 'nowhere'))
     await expect(missing).rejects.toThrow(/^no operator token at .*nowhere\/operator-token \(ENOENT\)/)
     writeFileSync(join(folder, 'operator-token'), 'two words')

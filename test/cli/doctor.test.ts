@@ -488,13 +488,13 @@ describe('the check of files', () => {
 })
 
 describe('the configuration', () => {
-  it('the configuration with errors is reported key by key, and nothing else is examined', async () => {
+  it('doctor reports a configuration with errors key by key, and examines nothing else', async () => {
     const { error, findings } = await doctor('--data_dir', folder, '--http.port', 'x', '--stream.ping_seconds', '-1')
     expect(error).toBe('checks failed: configuration')
     expect(findings.map(({ detail }) => detail.split(' ', 1)[0])).toEqual(['http.port', 'stream.ping_seconds'])
   })
 
-  it('the configuration with an unknown variable causes a warning', async () => {
+  it('a configuration with an unknown variable causes a warning in doctor', async () => {
     vi.stubEnv('TIDEGATE_HTTP_PROT', '1')
     const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
     expect(ok).toBe(true)
@@ -544,7 +544,7 @@ describe('a lock of another host', () => {
 })
 
 describe('the connection to the store', () => {
-  it('the connection to the store that others could read causes a warning', async () => {
+  it('a connection to the store that others could read causes a warning in doctor', async () => {
     // The address is reserved for documentation: no server answers.
     const url = 'postgres://tide:geheim@192.0.2.1/tide'
     const { named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS, '--store.url', url)

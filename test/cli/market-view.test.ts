@@ -26,12 +26,12 @@ describe('spreadOf', () => {
     ['0.1', '0.2', 1, '0.1', '6666.667', '0.15'],
     // Both differ in the last digit only, far beyond what a double holds.
     ['90071992547409931.01', '90071992547409931.03', 2, '0.02', '0.000', '90071992547409931.020'],
-  ])('spreadOf of %s and %s is exact', (bid, ask, priceDecimals, value, basisPoints, middle) => {
+  ])('the spread of %s and %s is exact', (bid, ask, priceDecimals, value, basisPoints, middle) => {
     const best = { bestBid: new Level(bid, '1'), bestAsk: new Level(ask, '1'), priceDecimals }
     expect(spreadOf(best)).toEqual({ value, basisPoints, middle })
   })
 
-  it('spreadOf is absent when a side is empty', () => {
+  it('the spread is absent when a side is empty', () => {
     expect(spreadOf({ bestBid: undefined, bestAsk: new Level('1', '1'), priceDecimals: 0 })).toBeUndefined()
   })
 })
@@ -61,7 +61,7 @@ describe('freshness', () => {
   const WITHDRAWN = update(M, 2, [['100.00', '0']], [['101.00', '0']])
   const STALE = { state: 'STALE', since: '2026-01-01T00:00:00.000Z' } as const
 
-  it('freshness is that of the book, and never live without one', () => {
+  it("the market view's state is that of the book, and never live without one", () => {
     expect(view().freshness(0)).toEqual({ type: 'waiting' })
     const book = liveBook(M, BOOK)
     const made = view(book)
@@ -74,7 +74,7 @@ describe('freshness', () => {
     expect(made.freshness(0)).toEqual({ type: 'live' })
   })
 
-  it('freshness has the age of a stale market by the clock of the service, with a book and without one', () => {
+  it("the market view has a stale market's age by the service's clock, with a book and without one", () => {
     for (const made of [view(), view(liveBook(M, BOOK, WITHDRAWN))]) {
       made.served = STALE
       expect(made.freshness(500)).toEqual({ type: 'stale', ageMilliseconds: undefined })
@@ -83,7 +83,7 @@ describe('freshness', () => {
     }
   })
 
-  it('freshness asks the service for the state as long as the book does not show it, or another one is shown', () => {
+  it('the market view asks the service for the state as long as the book does not show it', () => {
     const made = view()
     expect(made.needsState).toBe(true)
     made.book = liveBook(M, BOOK)

@@ -125,7 +125,7 @@ const all = receiptsOf(lines)
 const last = all.at(-1) as string
 
 describe('prove, with the messages of a session', () => {
-  it('prove, with the messages of a session matches every receipt, and reports which books at which times, and how much of the file is covered', async () => {
+  it("prove matches every receipt in a session's messages, and reports which books at which times, and its coverage", async () => {
     expect(all.length).toBeGreaterThan(10)
     const report = await prove(lines)
     expect(report).toMatchObject({
@@ -157,7 +157,7 @@ describe('prove, with the messages of a session', () => {
     expect(run.stdout.text).toMatch(/No errors found in what is covered. Version 1 receipts are checksums, not a proof/)
   })
 
-  it('prove, with the messages of a session matches those of a limited depth, and those that another file has', async () => {
+  it('prove matches receipts of a limited depth, and those that another file has', async () => {
     const [deep] = received([{ params: { depth: 5 } }]) as [string[]]
     expect(await prove(deep)).toMatchObject({ exitCode: 0, matched: receiptsOf(deep).length })
     const other = save([...all.slice(0, 3), lines.findLast((line) => line.includes(last)) as string])
@@ -173,7 +173,7 @@ describe('prove, with the messages of a session', () => {
     expect(report.matched + report.unmatched).toBe(report.receipts)
   })
 
-  it('prove, with the messages of a session fails when no receipt belongs to a book in the files', async () => {
+  it('prove fails when no receipt belongs to a book in the files', async () => {
     const [, throttled] = received([{}, { params: { interval_ms: 250 } }]) as [string[], string[]]
     for (const receipt of receiptsOf(throttled)) {
       const report = await prove(throttled, ['--receipts', save([receipt])])
@@ -184,7 +184,7 @@ describe('prove, with the messages of a session', () => {
     expect.unreachable('every version was sent')
   })
 
-  it('prove, with the messages of a session follows a book over connections that resume', async () => {
+  it('prove follows a book over connections that resume', async () => {
     const half = Math.floor(lines.length / 2)
     const paths = [save(lines.slice(0, half)), save(lines.slice(half))]
     const keys = save([JSON.stringify(keySetOf(issuer))])
@@ -199,7 +199,7 @@ describe('prove, with the messages of a session', () => {
 })
 
 describe('prove, with a recording', () => {
-  it('prove, with a recording reports the origins of the first and the last book that matches, and how much of the recording is covered', async () => {
+  it("prove reports the first and last matching book's origin in a recording, and how much of it is covered", async () => {
     const path = join(folder, 'origins.recording')
     const origins = ['run.7', 'run.9', 'run.12']
     const entries = origins.map((origin, index): RecordedEntry => {
@@ -247,7 +247,7 @@ describe('prove, with a recording', () => {
 })
 
 describe('prove, with what receipts of version 1 do not cover', () => {
-  it('prove, with what receipts of version 1 do not cover accepts a change between two receipts that is changed back, and does not count its messages as covered', async () => {
+  it('prove accepts a change that is reverted between two receipts of version 1, and does not count its messages as covered', async () => {
     const receipted = new Set(all.map((receipt) => claimsOf(receipt).cursor))
     const updates = linesOf(lines, 'market_data').filter((line) => line.includes('"AAAUSD"'))
     const pair = updates.findIndex((line, index) => {
@@ -266,7 +266,7 @@ describe('prove, with what receipts of version 1 do not cover', () => {
     expect(honest.messages.covered).toBeLessThan(honest.messages.total)
   })
 
-  it('prove, with what receipts of version 1 do not cover accepts a changed execution, and covers none', async () => {
+  it('prove accepts a changed execution with receipts of version 1, and covers none', async () => {
     const changed = lines.map((line) => line.replace('"id":"trade-5"', '"id":"trade-6"'))
     expect(changed).not.toEqual(lines)
     expect(await prove(changed)).toMatchObject({ exitCode: 0, executions: { covered: 0, total: 60 } })
@@ -344,7 +344,7 @@ describe('prove reports', () => {
     expect(report).toMatchObject({ exitCode: 1, ok: false, matched: all.length - 1 })
   })
 
-  it('prove reports lines that are no messages of tidegate.v1, and a file without receipts', async () => {
+  it('prove reports lines that are not messages of tidegate.v1, and a file without receipts', async () => {
     const base = lines.map((line) => line.replace(/,"stream":.*$/, '}'))
     expect(namesOf(await prove(base))).toEqual(['frame-malformed', 'cursor-unknown'])
     expect(namesOf(await prove([...lines, '{"channel":']))).toEqual(['frame-malformed'])
@@ -364,7 +364,7 @@ describe('prove reports', () => {
 })
 
 describe('the digest of prove', () => {
-  it('the digest of prove is that of the page about the extended protocol', () => {
+  it('the digest in prove is the one documented for the extended protocol', () => {
     const book = new NaiveBook()
     expect(book.digest()).toBe('0000000000000000')
     book.set('bids', '100.00', '1.5000')

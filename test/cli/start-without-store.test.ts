@@ -67,7 +67,7 @@ describe('a node whose store is unreachable', () => {
 })
 
 describe.skipIf(!hasPostgres)('a node whose store becomes available later (needs PostgreSQL)', () => {
-  it('a node whose store becomes available later waits for the server, its migrations and, as a demo, for its clients; and refuses a newer schema', async () => {
+  it("a node waits for a store's server, its migrations and, as a demo, for its clients; and refuses a newer schema", async () => {
     const server = PostgresServer.create()
     try {
       const url = `postgres://tidegate@/postgres?host=${encodeURIComponent(server.folder)}`

@@ -11,7 +11,7 @@ describe('--url', () => {
   const ENVIRONMENT = { TIDEGATE_CLIENT_ID: 'id', TIDEGATE_CLIENT_SECRET: 'secret' }
 
   it.each(['https://api.example.com/', 'wss://api.example.com', 'WSS://api.example.com/'])(
-    '--url is enough to find the token endpoint and the stream: %s',
+    'the option --url is enough to find the token endpoint and the stream: %s',
     async (url) => {
       expect(await loadCredentials({ url }, ENVIRONMENT)).toEqual({
         client_id: 'id',
@@ -24,7 +24,7 @@ describe('--url', () => {
     },
   )
 
-  it('--url is enough with a file that contains only the client and its secret', async () => {
+  it('the option --url is enough with a file that contains only the client and its secret', async () => {
     const credentials = join(folder, 'bare.json')
     writeFileSync(credentials, JSON.stringify({ client_id: 'id', client_secret: 'secret' }))
     expect(await loadCredentials({ credentials, url: 'http://127.0.0.1:8080' }, {})).toMatchObject({

@@ -201,7 +201,7 @@ describe('the connection of verify', () => {
     { title: 'the service restarts', code: 1012, text: 'as the test says' },
     { title: 'the market data is stale', code: 4002, text: 'as the test says' },
     { title: 'it is cut', code: 1006, text: 'connection lost' },
-  ])('the connection of verify is opened again when $title', async ({ code, text }) => {
+  ])('verify opens its connection again when $title', async ({ code, text }) => {
     const run = verify([M, '--seconds', '10', '--credentials', await startService()])
     const first = await service.connection(0)
     sendClean(first, M)
@@ -219,7 +219,7 @@ describe('the connection of verify', () => {
     expect(run.stdout.text).toContain('2 connections')
   })
 
-  it('the connection of verify is opened with growing delays while that fails, and never before Retry-After', async () => {
+  it('verify opens its connection with growing delays while that fails, and never before Retry-After', async () => {
     const busy = { status: 503, headers: { 'retry-after': '7' } }
     const handshakes = [undefined, { status: 429 }, busy, { status: 500 }]
     const run = verify([M, '--credentials', await startService({ handshakes, tokens: [undefined, { status: 429 }] })])
@@ -229,14 +229,14 @@ describe('the connection of verify', () => {
     expect(service.handshakeTokens).toHaveLength(5)
   })
 
-  it('the connection of verify pauses after it has sent too much', async () => {
+  it('verify pauses after it has sent too much', async () => {
     const run = verify([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(1008)
     await retry(run, 5_000)
     await service.connection(1)
   })
 
-  it('the connection of verify is lost when nothing arrives for a minute', async () => {
+  it('verify counts its connection as lost when nothing arrives for a minute', async () => {
     const run = verify([M, '--seconds', '600', '--credentials', await startService()])
     const connection = await service.connection(0)
     await connection.received()
@@ -249,7 +249,7 @@ describe('the connection of verify', () => {
     await run.stderr.until('the reason', () => run.stderr.text === 'disconnected: connection lost\n')
   })
 
-  it('the connection of verify keeps trying when a node does not know the key of a new token yet', async () => {
+  it('verify keeps trying when a node does not know the key of a new token yet', async () => {
     const handshakes = [undefined, { status: 401 }, { status: 401 }]
     const run = verify([M, '--credentials', await startService({ handshakes })])
     ;(await service.connection(0)).close(4001, 'token revoked')
@@ -258,7 +258,7 @@ describe('the connection of verify', () => {
     expect(service.handshakeTokens).toEqual([1, 2, 3, 4].map((number) => `Bearer token-${number}`))
   })
 
-  it('the connection of verify is given up when a new token is refused', async () => {
+  it('verify gives up when a new token is refused', async () => {
     const body = { error: 'invalid_client', error_description: 'the client is disabled' }
     const run = verify([M, '--credentials', await startService({ tokens: [undefined, { status: 401, body }] })])
     ;(await service.connection(0)).close(4001, 'token revoked')
@@ -270,7 +270,7 @@ describe('the connection of verify', () => {
   it.each([
     { code: 4003, error: 'the service closed the connection: 4003 access revoked' },
     { code: 1007, error: 'the service did not accept what we sent: 1007 access revoked' },
-  ])('the connection of verify is given up on close code $code', async ({ code, error }) => {
+  ])('verify gives up on close code $code', async ({ code, error }) => {
     const run = verify([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(code, 'access revoked')
     expect(await run.ended).toEqual({ exitCode: 1, error })
@@ -280,7 +280,7 @@ describe('the connection of verify', () => {
     { status: 401, meaning: 'the token was not accepted' },
     { status: 403, meaning: 'streaming allow list' },
     { status: 404, meaning: 'there is no stream at this address' },
-  ])('the connection of verify is given up when the handshake is answered $status', async ({ status, meaning }) => {
+  ])('verify gives up when the handshake is answered $status', async ({ status, meaning }) => {
     const run = verify([M, '--credentials', await startService({ handshakes: [{ status }] })])
     const { exitCode, error } = await run.ended
     expect(exitCode).toBe(1)
@@ -288,7 +288,7 @@ describe('the connection of verify', () => {
     expect(error).toContain(meaning)
   })
 
-  it('the connection of verify is given up when no service answers at the start', async () => {
+  it('verify gives up when no service answers at the start', async () => {
     const path = await startService()
     await service.close()
     const error = `cannot reach ${service.url}/oauth2/token: ECONNREFUSED. Is the service running?`
@@ -296,7 +296,7 @@ describe('the connection of verify', () => {
     service = await FakeService.start()
   })
 
-  it('the connection of verify is waited for no longer than until the end', async () => {
+  it('verify waits for a connection no longer than until the end', async () => {
     const run = verify([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)

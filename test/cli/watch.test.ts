@@ -355,7 +355,7 @@ describe('watch, when the connection ends', () => {
 })
 
 describe('the credentials of watch', () => {
-  it('the credentials of watch are read from the environment, with --url', async () => {
+  it('watch reads its credentials from the environment, with --url', async () => {
     await startService()
     const variables = { TIDEGATE_CLIENT_ID: service.clientId, TIDEGATE_CLIENT_SECRET: service.clientSecret }
     watch([M, '--url', `${service.url}/`], { variables })
@@ -378,7 +378,7 @@ describe('the credentials of watch', () => {
       error: 'no credentials at /nowhere/x.json (ENOENT)',
     },
     { title: 'depth 0', variables: {}, args: ['--depth', '0'], error: 'whole number from 1' },
-  ])('the credentials of watch are rejected with the reason: $title', async ({ variables, args, error }) => {
+  ])('watch rejects its credentials with the reason: $title', async ({ variables, args, error }) => {
     await startService()
     const ended = await watch([M, ...args], { variables: variables as Record<string, string> }).ended
     expect(ended.exitCode).toBe(1)
@@ -398,7 +398,7 @@ describe('the credentials of watch', () => {
       error: "'ftp://x' must begin with http:// or https://",
     },
   ])(
-    'the credentials of watch are rejected with the reason when the file is invalid: $title',
+    'watch rejects an invalid credentials file with the reason: $title',
     async ({ text, error }) => {
       const path = await startService()
       await writeFile(path, text)

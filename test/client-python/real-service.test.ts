@@ -73,7 +73,7 @@ async function describe(book: Book): Promise<string> {
   return `${symbol} ${status} ${venues?.map(({ venue }) => venue).join(' ')}`
 }
 
-it('the client in TypeScript has as many books as it may', async () => {
+it('the TypeScript client has as many books as the service allows', async () => {
   const client = new StreamClient({ credentials })
   const opening = MARKETS.map((symbol) => client.book(symbol, { attribution: true }))
   const outcomes = await Promise.allSettled(opening)

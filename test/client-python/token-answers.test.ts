@@ -120,7 +120,7 @@ function expectReactions(lines: readonly string[]): void {
   expect(redirected).toBe(0)
 }
 
-it('the client in TypeScript reacts to each answer of a token endpoint', async () => {
+it('the TypeScript client reacts to each response of a token endpoint', async () => {
   expectReactions(await Promise.all(addressesOf('typescript').map(reactionOf)))
 })
 

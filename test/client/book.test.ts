@@ -443,7 +443,7 @@ describe('the notice that a market was changed', () => {
 })
 
 describe('a book that is closed and opened again at once', () => {
-  it('a book that is closed and opened again at once is a new subscription, which replies to the old one do not disturb', async () => {
+  it('a book that is closed and opened again at once is a new subscription, which late replies do not disturb', async () => {
     const { client, socket, book } = await open()
     const other = client.book('ETHUSD').catch(() => undefined)
     book.close()
@@ -460,7 +460,7 @@ describe('a book that is closed and opened again at once', () => {
     await other
   })
 
-  it('a book that is closed and opened again at once is refused while it is open', async () => {
+  it('a book cannot be opened again while it is open', async () => {
     const { client } = await open()
     await expect(client.book(M)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })

@@ -76,7 +76,7 @@ describe('the client', () => {
     expect(started.platform.socketNow).toMatchObject({ url: options.url, offered: ['tidegate.v1', 'tidegate.default'] })
   })
 
-  it('the client subscribes in one request what a program subscribes together', async () => {
+  it('the client subscribes channels in one request that a program subscribes together', async () => {
     const { platform, client } = await served()
     const others = ['ETHUSD', 'SOLUSD'].map((market) => client.executions(market))
     await settled()
@@ -309,7 +309,7 @@ describe('tokens', () => {
     expect(platform.tokenRequests).toBe(2)
   })
 
-  it.each([400, 401, 403])('tokens that are refused with %i end everything', async (status) => {
+  it.each([400, 401, 403])('a token refusal with %i ends everything', async (status) => {
     const body = { error: 'invalid_client', error_description: 'client authentication failed' }
     const { failure, platform } = await start((platform) => {
       platform.answer = () => ({ status, body })
@@ -330,7 +330,7 @@ describe('tokens', () => {
     expect(await untilNextSocket(platform, 60_000)).toBeGreaterThanOrEqual(10_000)
   })
 
-  it('tokens of an address that does not answer end the first attempt, and are requested again later', async () => {
+  it('an address that gives no token ends the first attempt, and is asked again later', async () => {
     const { failure } = await start((platform) => {
       platform.answer = () => new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
     })
@@ -387,7 +387,7 @@ describe('a silent connection', () => {
 
 describe('a message that is no message', () => {
   it.each(['{', '[]', '{"channel":"market_data","payload":null}', '{"type":"subscribe"}', NO_TIME, NO_DECIMAL])(
-    'a message that is no message ends the connection: %s',
+    'an invalid message ends the connection: %s',
     async (text) => {
       const { platform } = await served()
       platform.socketNow.receive(text)
@@ -396,7 +396,7 @@ describe('a message that is no message', () => {
     },
   )
 
-  it('a message that is no message of a channel or a type that a later service may add is ignored', async () => {
+  it('a message with an unknown channel or type, which a later service may add, is ignored', async () => {
     const { platform } = await served()
     platform.socketNow.receive({ channel: 'news', payload: 1 })
     platform.socketNow.receive({ type: 'greeting' })
@@ -411,7 +411,7 @@ describe('a message that is no message', () => {
     expect(await executions).toMatchObject({ code: 'PROTOCOL_ERROR', message: expect.stringContaining('too many') })
   })
 
-  it('a message that is no message connects again when the service failed', async () => {
+  it('the client connects again after an internal error of the service', async () => {
     const { platform } = await served()
     platform.socketNow.receive({ type: 'error', error: 'INTERNAL_SERVER_ERROR', message: 'an error' })
     expect(await untilNextSocket(platform, 2_000)).toBeDefined()

@@ -24,7 +24,7 @@ async function bundleOf(program: string): Promise<{ code: string; inputs: readon
 }
 
 describe('the package of the client', () => {
-  it(`the package of the client costs a page that streams less than ${STREAM_BYTES_MAX} bytes`, async () => {
+  it(`the client's package costs a page that streams less than ${STREAM_BYTES_MAX} bytes`, async () => {
     const { code } = await bundleOf(`export { StreamClient } from './src/index.ts'`)
     expect(gzipSync(code, { level: 9 }).length).toBeLessThan(STREAM_BYTES_MAX)
     // The element is another entry, for pages that show a book.

@@ -97,7 +97,7 @@ describe('a request', () => {
 })
 
 describe('the types', () => {
-  it('the types accept what the API has, and nothing else', async () => {
+  it("the types of the REST client accept the API's members, and nothing else", async () => {
     const { rest } = start([])
     const requests = [
       // @ts-expect-error: there is no such path
@@ -163,7 +163,7 @@ describe('an error of the service', () => {
     )
   })
 
-  it('an error of the service of a proxy is one too', async () => {
+  it('an error of a proxy is an error of the service too', async () => {
     const { rest } = start(Array(4).fill({ status: 502, body: 'Bad Gateway' }))
     await expect(rest.get('/v2/profiles')).rejects.toMatchObject({ status: 502, code: 'unavailable' })
   })
@@ -201,7 +201,7 @@ describe('a request is repeated', () => {
     expect(sent().map(({ token }) => token)).toEqual(['Bearer token-1', 'Bearer token-2'])
   })
 
-  it('a request is repeated when it creates a record with a ref_id: what an earlier attempt created is the answer', async () => {
+  it("a request that creates a record with a ref_id is repeated: an earlier attempt's record is the response", async () => {
     const exists = problem(409, 'already_exists', { meta: { existing: ACCOUNT } })
     const { rest, sent } = start([new TypeError('fetch failed'), exists])
     expect(await rest.post('/v2/identity/accounts', { body: CREATE })).toEqual(ACCOUNT)
@@ -214,7 +214,7 @@ describe('a request is repeated', () => {
     expect(await second.rest.post('/v2/orchestration/rules', { body })).toEqual({ rule: record })
   })
 
-  it('a request is repeated when it cancels: what is cancelled stays so', async () => {
+  it('a request that cancels is repeated: a cancelled record stays cancelled', async () => {
     const cancelled = { id: 'o-1', status: 'FAILED', fail_reason: { code: 'CANCELLED', detail: 'cancelled' } }
     const { rest, sent } = start([problem(503, 'unavailable'), { status: 200, body: cancelled }])
     const path = '/v2/orchestration/orchestrations/{id}/cancel'

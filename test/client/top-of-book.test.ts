@@ -102,7 +102,7 @@ describe('the top of a book', () => {
     expect(socket.isClosed).toBe(true)
   })
 
-  it('the top of a book is what the service sends first over a new connection, also an earlier one', async () => {
+  it('the top of a book is the first one over a new connection, also an earlier one', async () => {
     const { platform, socket, top: prices } = await open()
     socket.end(1012, 'restarting')
     await settled()

@@ -39,7 +39,7 @@ describe('a webhook', () => {
     await expect(verifyDelivery(headers, body, [SECRET], nowSeconds * 1_000)).rejects.toMatchObject(refused)
   })
 
-  it('a webhook needs secrets that are secrets', async () => {
+  it('the webhook check needs valid secrets', async () => {
     await expect(verifyDelivery(signed([SECRET]), BODY, ['hunter2'], NOW * 1_000)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     })

@@ -75,7 +75,7 @@ afterAll(async () => {
 })
 
 describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
-  it('every page is accessible, fits the screen, and requests nothing elsewhere', async () => {
+  it('every page of the console is accessible, fits the screen, and requests nothing elsewhere', async () => {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } })
     await admin.shareWith(context)
     const { page, faults } = await watchedPage(context, stage.service.operator.url)
@@ -93,7 +93,7 @@ describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
 })
 
 describe('the flows', () => {
-  it('the flows create a customer and a client, whose secret is shown once, and disable the client', async () => {
+  it('an admin creates a customer and a client in the console, whose secret is shown once, and disables the client', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/customers`)
     await page.getByRole('button', { name: 'New customer' }).click()
@@ -115,7 +115,7 @@ describe('the flows', () => {
     await page.getByText('feed was disabled').waitFor()
   })
 
-  it('the flows create an operator, whose set-up link is shown once, and change the role', async () => {
+  it('an admin creates an operator in the console, whose set-up link is shown once, and changes the role', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/operators`)
     await page.getByRole('button', { name: 'New operator' }).click()
@@ -151,7 +151,7 @@ describe('the flows', () => {
     expect(person.faults).toEqual([])
   })
 
-  it('the flows hold and release a deposit, and pause and resume all deliveries', async () => {
+  it('an operator holds and releases a deposit in the console, and pauses and resumes all deliveries', async () => {
     const { page, context } = await stage.person(browser, 'tamara', 'treasurer')
     await stage.call('PATCH', '/controls', { paused: { pairs: ['USDC/USDG'] } })
     const { id } = await stage.deposit('77')
@@ -182,7 +182,7 @@ describe('the flows', () => {
     expect(first).toMatch(/USDC/)
   })
 
-  it('the flows go to a market and a page by the keyboard alone', async () => {
+  it('an operator goes to a market and a page in the console by the keyboard alone', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/`)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()

@@ -129,7 +129,7 @@ it('an admin signs in, returns to the page, and binds the person', async () => {
   expect(new URL(page.url()).origin).toBe(provider.url)
 })
 
-it('the person can sign in then, and a disabled one cannot', async () => {
+it('a bound person can sign in, and a disabled one cannot', async () => {
   await context.clearCookies()
   await logIn('/', 'eve-0003')
   await page.getByText('viewer').first().waitFor()

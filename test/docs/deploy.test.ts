@@ -34,7 +34,7 @@ describe('the files of deploy/', () => {
     expect(read('deploy/tidegate.service')).toContain(`StateDirectory=${config.data_dir.split('/').at(-1)}`)
   })
 
-  it('name the versions of Node that README and the package support', () => {
+  it('the files of deploy/ name the versions of Node that README and the package support', () => {
     expect(read('README.md')).toContain('Node.js 20.19 to 26 (24 recommended')
     for (const path of ['docs/how-to/production.md', 'deploy/tidegate.service', 'deploy/tidegate@.service']) {
       expect(read(path), path).toMatch(/Node\.js 24[ .][\s\S]*20\.19 to 26/)

@@ -43,7 +43,7 @@ describe('the units of the roles', () => {
     expect(unit).toMatch(/^StateDirectory=tidegate\/%i$/m)
   })
 
-  it('the units of the roles have a file of settings for each role, with ports that no other has', () => {
+  it('the units of the roles have a settings file for each role, with ports that no other has', () => {
     const ports = ['feed', 'gateway', 'api', 'worker'].flatMap((role) => {
       const lines = readText(`deploy/roles/${role}.env`)
         .split('\n')
@@ -76,7 +76,7 @@ describe('the settings of the kernel', () => {
     for (const key of settings) expect(page, key).toContain(`\`${key}`)
   })
 
-  it.skipIf(process.platform !== 'linux')('the settings of the kernel exist in the kernel (on Linux)', () => {
+  it.skipIf(process.platform !== 'linux')('the kernel settings exist in the kernel (on Linux)', () => {
     expect(settings.filter((key) => !existsSync(`/proc/sys/${key.replaceAll('.', '/')}`))).toEqual([])
   })
 })

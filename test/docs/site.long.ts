@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('in a browser', CHROMIUM, 'Chromiu
     server?.closeAllConnections()
   })
 
-  it.each(['light', 'dark'] as const)('pages in %s request nothing elsewhere and report no error', async (scheme) => {
+  it.each(['light', 'dark'] as const)("the site's pages in %s request nothing elsewhere and report no error", async (scheme) => {
     const page = await browser.newPage({ colorScheme: scheme })
     const faults: string[] = []
     page.on('pageerror', (error) => faults.push(String(error)))

@@ -19,14 +19,14 @@ afterEach(async () => {
   endOfTest = []
 })
 
-it('the first book', async () => {
+it('the tutorial about the first book works as it is written', async () => {
   const results = await follow('first-book', await newPlace())
   expect(results.get('watch')?.stdout).toContain('BTCUSD')
   expect(results.get('verify')?.code).toBe(0)
   expect(JSON.parse(results.get('curl')?.stdout ?? '')).toHaveProperty('access_token')
 })
 
-it('the first customer', async () => {
+it('the tutorial about the first customer works as it is written', async () => {
   const place = await newPlace()
   const [, configuration = ''] = /^```yaml\n(.*?)^```/ms.exec(pageOf('first-customer')) ?? []
   expect(configuration).toContain('[kraken:BTC/USD]')

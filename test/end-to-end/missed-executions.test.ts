@@ -112,7 +112,7 @@ afterAll(async () => {
 })
 
 describe('trades that a venue did not send', () => {
-  test('trades that a venue did not send are fetched; if they cannot be, subscribers of executions are closed with 4000 and continue after reconnecting', async () => {
+  test('missing trades of a venue are fetched; else subscribers of executions are closed with 4000 and continue', async () => {
     const executions = await reader('execution_data')
     const books = await reader('market_data', 'market_data.top_of_book')
     await tradesAreRead

@@ -170,10 +170,10 @@ describe('money through processes that are killed', () => {
   console.info(`money model: seed ${seed}`)
 
   it.skipIf(!hasPostgres)(
-    `money through processes that are killed is where the model has it after ${KILLS.postgres} kills of two processes (needs PostgreSQL)`,
+    `money is where the model has it after ${KILLS.postgres} kills of two processes (needs PostgreSQL)`,
     () => runModel('postgres'),
   )
 
-  it(`money through processes that are killed is where the model has it after ${KILLS.embedded} kills of one process with the embedded store`, () =>
+  it(`money is where the model has it after ${KILLS.embedded} kills of one process with the embedded store`, () =>
     runModel('embedded'))
 })

@@ -269,7 +269,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       })
     })
 
-    test('a feed that is killed and started again: books become stale, and are repaired', async () => {
+    test('books become stale and are repaired when a feed is killed and started again', async () => {
       const [reader, executionReader, third] = await Promise.all([connect(false), connect(), connect(false, other)])
       feed.command.child.kill('SIGKILL')
       await feed.command.result
@@ -307,7 +307,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       expect(gateway.command.stderr() + feed.command.stderr()).not.toContain(SECRET)
     })
 
-    test('a reload adds, changes and removes markets of all', async () => {
+    test('a reload adds, changes and removes markets of all nodes', async () => {
       const [reader, third] = await Promise.all([connect(false), connect(false, other)])
       configure(market('ETH', 3, 50), market('SOL', 2, 50))
       const reload = async ({ command }: Process) => {

@@ -52,7 +52,7 @@ interface Reader {
 
 describe('a subscriber that pauses', () => {
   it(
-    `a subscriber that pauses while ${PASSED_BYTES / MEGABYTE} MB pass receives far fewer messages, exact books and every execution, and costs no memory`,
+    `a subscriber that pauses for ${PASSED_BYTES / MEGABYTE} MB gets fewer messages, exact books and every execution`,
     async () => {
       const symbols = MANY.map((base) => market(base, 2, 0))
       service = await startServiceInside(folder.path, symbols, {

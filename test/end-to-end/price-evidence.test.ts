@@ -143,14 +143,14 @@ async function fromRecording(): Promise<HeldBook | undefined> {
 }
 
 describe('the evidence of a price at the market', () => {
-  it('the evidence of a price at the market has the cursor and the time of a message that a subscriber received', () => {
+  it('the evidence of a market price has the cursor and the time of a message that a subscriber received', () => {
     const { cursor = '', time } = evidenceBook()
     expect(times.get(cursor)).toBe(time)
     const bought = evidenceBook(purchase)
     expect(times.get(bought.cursor ?? '')).toBe(bought.time)
   })
 
-  it('the evidence of a price at the market is verified to the digit by the TypeScript client against the book that was held', () => {
+  it("the TypeScript client verifies a market price's evidence to the digit against the book that was held", () => {
     const held = books.get(evidenceBook().cursor ?? '') as HeldBook
     expect(verifyPrice(price, [held])).toMatchObject({ differences: [], booksCompared: 1, books: 1 })
     expect(verifyPrice(price)).toMatchObject({ differences: [], booksCompared: 0, books: 1 })
@@ -158,7 +158,7 @@ describe('the evidence of a price at the market', () => {
     expect(verifyPrice(purchase, [held, asks])).toMatchObject({ differences: [], booksCompared: 1 })
   })
 
-  it('the evidence of a price at the market is verified by the TypeScript client against the recording of the service, which has the same book', async () => {
+  it("the TypeScript client verifies a market price's evidence against the service's recording, which has the same book", async () => {
     const recorded = (await fromRecording()) as HeldBook
     expect(verifyPrice(price, [recorded])).toMatchObject({ differences: [], booksCompared: 1 })
     const held = books.get(recorded.cursor ?? '') as HeldBook
@@ -168,7 +168,7 @@ describe('the evidence of a price at the market', () => {
     expect(levelsOf(recorded.asks())).toEqual(levelsOf(held.asks()))
   })
 
-  it('the evidence of a price at the market differs when a level, an amount or the price is another', () => {
+  it('the evidence of a market price differs when a level, an amount or the price is another', () => {
     const held = books.get(evidenceBook().cursor ?? '') as HeldBook
     const other = (text: string) => text.replace(/[0-9]$/, (digit) => String((Number(digit) + 1) % 10))
     const fakes = [/"amount":"([0-9.]+)"/, /"taken":"([0-9.]+)"/, /"price":"([0-9.]+)"/, /"best_ask":"([0-9.]+)"/]
@@ -179,7 +179,7 @@ describe('the evidence of a price at the market', () => {
   })
 
   it.skipIf(PYTHON === undefined)(
-    'the evidence of a price at the market is verified by the Python client against the book held and the recording (needs Python)',
+    "the Python client verifies a market price's evidence against the book held and the recording (needs Python)",
     () => {
       const held = books.get(evidenceBook().cursor ?? '') as HeldBook
       const pairs = (levels: readonly { price: string; amount: string }[]) =>

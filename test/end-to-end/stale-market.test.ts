@@ -106,7 +106,7 @@ afterAll(async () => {
 })
 
 describe('a venue that becomes unavailable', () => {
-  it('a venue that becomes unavailable causes the withdrawal of its book, or the close of its subscribers, and the book returns with the venue', async () => {
+  it('an unavailable venue has its book withdrawn or its subscribers closed, and the book returns with the venue', async () => {
     const token = await newToken(withdrawing)
     const held = await reader(withdrawing, token)
     const cut = await reader(closing, await newToken(closing))

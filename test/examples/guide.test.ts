@@ -42,7 +42,7 @@ describe.each(PAGES)('%s', (page) => {
 })
 
 describe('the guides together', () => {
-  it('name every example', () => {
+  it('the guide names every example', () => {
     const linked = new Set(PAGES.flatMap(linksOf))
     expect(examples.filter((path) => !linked.has(path))).toEqual([])
   })

@@ -28,7 +28,7 @@ afterAll(endExamples)
 
 describe.concurrent('an example publisher breaks no rule', () => {
   it.for(PROGRAMS)(
-    'an example publisher breaks no rule that Tidegate connects to: pull.%s',
+    'an example publisher to which Tidegate connects breaks no rule: pull.%s',
     async ([extension, program, needs], { skip }) => {
       if (program.isSkipped) skip(titleWith('pull', program, needs))
       const engine = startExample(program.file, [`examples/publisher/pull.${extension}`, 'BTCUSD', '0'], ENVIRONMENT)
@@ -42,7 +42,7 @@ describe.concurrent('an example publisher breaks no rule', () => {
   )
 
   it.for(PROGRAMS)(
-    'an example publisher breaks no rule that connects to Tidegate: push.%s',
+    'an example publisher that connects to Tidegate breaks no rule: push.%s',
     async ([extension, program, needs], { skip }) => {
       if (program.isSkipped) skip(titleWith('push', program, needs))
       const check = checkPush(options, { host: '127.0.0.1', port: 0, token: undefined }, ({ port, clientSecret }) => {

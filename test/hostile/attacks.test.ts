@@ -72,12 +72,12 @@ describe('the tables of attack cases', () => {
     ['token-claims', 26],
     ['raw-http', 60],
     ['stream-frames', 34],
-  ])('the tables of attack cases of %s have %i cases, each with a unique name', (name, count) => {
+  ])('the attack cases of %s are %i, each with a unique name', (name, count) => {
     expect(new Set(casesOf(name)).size).toBe(count)
     expect(casesOf(name)).toHaveLength(count)
   })
 
-  it('the tables of attack cases are listed on the page of measurements, each with the number of its cases', () => {
+  it('the attack cases are listed on the page of measurements, each table with its number of cases', () => {
     const rows = page.split('\n')
     for (const { name, cases = [] } of ATTACKS) {
       const row = rows.find((line) => line.startsWith(`| \`${name}\` |`))

@@ -258,7 +258,7 @@ describe('a peer that', () => {
 })
 
 describe('the thousand requests that never end', () => {
-  it('the thousand requests that never end are answered with 408 in time', async () => {
+  it('the thousand endless requests are answered with 408 in time', async () => {
     const milliseconds = await endlessMilliseconds
     // The service checks once a second. The first ones closed are those that sent too little.
     expect(Math.min(...(milliseconds as number[]))).toBeGreaterThan((SLOW_SECONDS - 1) * 1_000)

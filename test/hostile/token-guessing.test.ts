@@ -95,7 +95,7 @@ describe('guessing a client secret', () => {
     expect(JSON.parse((await ask(from, scopeless)).body)).toMatchObject({ error: 'invalid_scope' })
   })
 
-  it('guessing a client secret at many clients from one address is limited to the rate of an address, with the rate headers', async () => {
+  it('guessing client secrets from one address is limited to the rate of an address, with the rate headers', async () => {
     const answers: RawAnswer[] = []
     const guesses = BURST + 200
     const guess = async (from: number): Promise<void> => {

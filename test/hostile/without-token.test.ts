@@ -115,7 +115,7 @@ describe('WebSocket handshakes with the operator listener', () => {
     expect(await isAlive()).toBe(true)
   })
 
-  it('WebSocket handshakes with the operator listener that stay open are answered and closed, and SIGTERM stops the process in time', async () => {
+  it('open WebSocket handshakes with the operator listener are answered and closed, and SIGTERM stops the process in time', async () => {
     const target = targetOf(service.operator.url)
     const peers = await Promise.all(Array.from({ length: 50 }, () => RawPeer.connect(target)))
     for (const peer of peers) peer.send(HANDSHAKE)

@@ -18,7 +18,7 @@ function attempt(clientId = 'client', address = '192.0.2.1'): number {
 const attempts = (count: number) => Array.from({ length: count }, () => attempt())
 
 describe('failed authentications', () => {
-  it('failed authentications are not delayed five times a minute; from the sixth on, the delay doubles up to a minute', () => {
+  it('five failed authentications a minute are not delayed; from the sixth on, the delay doubles up to a minute', () => {
     expect(attempts(14)).toEqual([0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
@@ -69,7 +69,7 @@ describe('failed authentications', () => {
     expect(Array.from({ length: 6 }, () => attempt('unknown'))).toEqual([0, 0, 0, 0, 0, 1])
   })
 
-  it('failed authentications are kept for a bounded number of pairs, the most recent ones', () => {
+  it('failed authentications are kept for a bounded number of client and address pairs, the most recent ones', () => {
     for (let index = 0; index < 20_500; index++) attempt(`client ${index}`, `address ${index}`)
     expect(failures.size).toBe(20_000)
     expect(Array.from({ length: 5 }, () => attempt('client 20499', 'address 20499')).at(-1)).toBe(1)

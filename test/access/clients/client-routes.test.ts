@@ -70,7 +70,7 @@ async function uses() {
   return { clock, captured, hash, client, secretOf }
 }
 
-it('the uses of a secret are stored once a minute, with the time of the last one', async () => {
+it("a secret's uses are stored once a minute, with the time of the last one", async () => {
   const { clock, captured, hash, client, secretOf } = await uses()
   let statements = 0
   const counted = {

@@ -14,7 +14,7 @@ const namesOf = async (search: string, more = '') =>
   (await list(`search=${encodeURIComponent(search)}${more}`)).items.map(({ name }: { name: string }) => name)
 
 describe('the search of customers', () => {
-  it('the search of customers finds names that begin so in any case of letters, newest first, and no other', async () => {
+  it('the customer search finds names that begin with its text in any case of letters, newest first, and no other', async () => {
     for (const name of ['Acme', 'acme corp', 'ACME Holding', 'Best of Acme', 'Ac']) await create(name)
     expect(await namesOf('aCmE')).toEqual(['ACME Holding', 'acme corp', 'Acme'])
     expect(await namesOf('acme', '&order=ASC')).toEqual(['Acme', 'acme corp', 'ACME Holding'])
@@ -23,7 +23,7 @@ describe('the search of customers', () => {
   })
 
   it.each(['100%', 'under_score', 'back\\slash', "o'neil", '%', '_', '\\'])(
-    'the search of customers takes %s as it is',
+    'the customer search takes %s literally',
     async (begin) => {
       await create(`${begin} one`)
       await create('x under score 100 percent')
@@ -49,14 +49,14 @@ describe('the search of customers', () => {
     ['search=a%00', 'search', 'must match pattern "^[^\\0]*$"'],
     ['ids=', 'ids', 'must be 1 to 100 UUIDs, separated by commas'],
     ['ids=x', 'ids', 'must be 1 to 100 UUIDs, separated by commas'],
-  ])('the search of customers refuses %s', async (query, parameter, detail) => {
+  ])('the customer search refuses %s', async (query, parameter, detail) => {
     const refused = await list(query)
     expect([refused.code, refused.errors]).toEqual(['invalid_request', [{ parameter, detail }]])
   })
 })
 
 describe('customers by ids', () => {
-  it('customers by ids are those that exist, in any case of letters, up to a hundred', async () => {
+  it('a customer query by ids returns the existing ones, in any case of letters, up to a hundred', async () => {
     const [first, second] = [await create('by id 1'), await create('by id 2')]
     const unknown = Array.from(
       { length: 98 },

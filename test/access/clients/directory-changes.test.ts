@@ -294,7 +294,7 @@ it('a row that another program wrote without a version is found within 30 s, and
 })
 
 describe('the kept changes', () => {
-  it('the kept changes are the latest 10,000', async () => {
+  it('the directory keeps the latest 10,000 changes', async () => {
     const client = await newClient()
     await sql`update directory_version set version = version + 30000`.execute(db.tables())
     await revoke(client.client_id)

@@ -145,7 +145,7 @@ describe('a store', () => {
     expect(privateParts(second)).toHaveLength(2)
   })
 
-  it('a store that exists stays unencrypted until the operator encrypts it, including keys created meanwhile', async () => {
+  it('an existing store stays unencrypted until the operator encrypts it, including keys created meanwhile', async () => {
     const old = await node()
     const client = await newClient()
     const key = newKey()
@@ -192,7 +192,7 @@ describe('a store', () => {
     expect(items.filter(({ action }) => action === 'signing_key.encrypt')).toHaveLength(2)
   })
 
-  it('a store that is encrypted is unusable for a node without the key or with another key, which changes nothing', async () => {
+  it('an encrypted store is unusable for a node without the key or with another key, which changes nothing', async () => {
     const key = newKey()
     const without = await node()
     const client = await newClient()

@@ -161,7 +161,7 @@ describe('the metadata documents', () => {
     return { headers: response.headers, status: response.status, body: (await response.json()) as Document }
   }
 
-  it('name every endpoint under the configured public address', async () => {
+  it('the metadata documents name every endpoint under the configured public address', async () => {
     const { headers, body } = await document('oauth-authorization-server')
     expect(headers.get('cache-control')).toBe('public, max-age=300')
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -179,7 +179,7 @@ describe('the metadata documents', () => {
     })
   })
 
-  it('name the requested address when none is configured, for that request only', async () => {
+  it('the metadata documents name the requested address when none is configured, for that request only', async () => {
     const other = await AuthNode.open({ db, clock: new NodeClock(Date.now()) })
     const { headers, body } = await document('oauth-authorization-server', other.url)
     expect(headers.get('cache-control')).toBe('no-store')

@@ -146,7 +146,7 @@ describe('customers', () => {
     ['a member twice', '{"name":"x","name":"y"}', '/name', 'is a duplicate member'],
     ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not a known member: known are name, streaming'],
     ['U+0000', '{"name":"a\\u0000"}', '/name', 'contains U+0000 or a lone surrogate'],
-  ])('customers refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
+  ])('a customer with %s is refused with pointer and rule', async (_what, body, pointer, detail) => {
     const answer = await ask('POST', '/customers', body)
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
@@ -177,7 +177,7 @@ describe('customers', () => {
     expect(fine.status).toBe(200)
   })
 
-  it('customers that do not exist are 404, also for malformed ids; an empty change is 400', async () => {
+  it('unknown customers are 404, also for malformed ids; an empty change is 400', async () => {
     expect(await ask('GET', `/customers/${NO_ONE}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await ask('GET', `/customers/${'x'.repeat(300)}`)).status).toBe(404)
     expect((await ask('PATCH', '/customers/%00', { enabled: true })).status).toBe(404)
@@ -204,7 +204,7 @@ describe('lists', () => {
     expect((await ask('GET', '/customers?limit=1000&order=ASC')).body.items).toEqual(all.items.toReversed())
   })
 
-  it.each(['0', '1001', '00001', '-1', '1.5', 'ten', ''])('lists refuse limit=%s', async (limit) => {
+  it.each(['0', '1001', '00001', '-1', '1.5', 'ten', ''])('lists refuse the parameter limit=%s', async (limit) => {
     expect((await ask('GET', `/customers?limit=${limit}`)).body).toMatchObject({
       code: 'invalid_request',
       errors: [{ parameter: 'limit', detail: 'must be a whole number from 1 to 1000' }],
@@ -323,7 +323,7 @@ describe('clients', () => {
     expect(side.directory.client(id)?.publishMarkets?.size).toBe(1_000)
   })
 
-  it('clients are refused with an unknown scope by its name, a duplicate scope, or a customer that does not exist', async () => {
+  it('clients are refused with an unknown scope, which is named, a duplicate scope, or an unknown customer', async () => {
     const { id } = await newCustomer()
     const unknown = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [STREAM, 'exchange:rule'] })
     expect(unknown).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes/1' }] } })
@@ -361,7 +361,7 @@ describe('client secrets', () => {
     expect((await ask('POST', `/clients/${id}/secrets`, {})).status).toBe(200)
   })
 
-  it('client secrets that do not exist or belong to another client are 404; a body with members is 400', async () => {
+  it('client secrets of another client, and unknown ones, are 404; a body with members is 400', async () => {
     const one = await newClient()
     const other = await newClient()
     expect((await ask('DELETE', `/clients/${one.client_id}/secrets/${other.secrets[0].id}`)).status).toBe(404)
@@ -409,7 +409,7 @@ describe('signing keys', () => {
     expect(JSON.stringify(await list())).not.toContain('"d"')
   })
 
-  it('signing keys that do not exist are 404', async () => {
+  it('unknown signing keys are 404', async () => {
     expect((await ask('DELETE', `/signing-keys/${NO_ONE}`)).status).toBe(404)
     expect((await ask('DELETE', '/signing-keys/x')).status).toBe(404)
     expect((await ask('POST', '/signing-keys', { state: 'x' })).status).toBe(400)

@@ -73,7 +73,7 @@ async function stored(): Promise<string[]> {
 }
 
 describe('keys of receipts', () => {
-  it('keys of receipts are created once, and published without their private parts, and only when there are any', async () => {
+  it('receipt keys are created once, and published without their private parts, and only when there are any', async () => {
     const [one, two] = [await openNode(), await openNode()]
     expect((await fetch(one.url + PATH)).status).toBe(404)
     await Promise.all([ensure(), ensure(), ensure()])
@@ -95,7 +95,7 @@ describe('keys of receipts', () => {
     expect(JSON.stringify(audit)).toContain('receipt_key.create')
   })
 
-  it('keys of receipts follow each other: the next one signs at once, and the public part of every key stays', async () => {
+  it('receipt keys follow each other: the next one signs at once, and the public part of every key stays', async () => {
     const node = await openNode()
     await ensure()
     await node.loader.refresh()
@@ -117,7 +117,7 @@ describe('keys of receipts', () => {
     expect(readReceipt(old, set as NonNullable<typeof set>)).toMatchObject({ ok: true })
   })
 
-  it('keys of receipts are encrypted in an encrypted store, with the other keys when the operator requests it, and end when they are replaced', async () => {
+  it('receipt keys are encrypted in an encrypted store, with the others on request, and end when they are replaced', async () => {
     await openNode()
     const first = await rotate()
     const key = newKey()
@@ -136,7 +136,7 @@ describe('keys of receipts', () => {
 })
 
 describe('a receipt', () => {
-  it('a receipt is no token for REST and stream, nor is a token that the key of receipts signed', async () => {
+  it('a receipt is not accepted as a token by REST or stream, nor is a token signed by the receipt key', async () => {
     const node = await openNode()
     await ensure()
     await node.loader.refresh()
@@ -175,7 +175,7 @@ describe('a receipt', () => {
     }
   })
 
-  it('a receipt is no token where an outside issuer is trusted, whatever key and type it names', async () => {
+  it('a receipt is not accepted as a token where an outside issuer is trusted, whatever key and type it names', async () => {
     const outside = await OutsideIssuer.start([{ name: 'known', claims: { customer_id: 'acme' } }], 'a:b')
     const node = await openNode({
       verifierOf: (directory) => {
@@ -203,7 +203,7 @@ describe('a receipt', () => {
 })
 
 describe('a token', () => {
-  it('a token is no receipt, also with the id of the key of receipts', async () => {
+  it('a token is not accepted as a receipt, also with the id of the receipt key', async () => {
     const node = await openNode()
     await ensure()
     await node.loader.refresh()

@@ -305,7 +305,7 @@ describe('a request', () => {
     expect(await shown()).toBeUndefined()
   })
 
-  it('a request to disable an operator is none: whoever finds a stolen login ends it alone', async () => {
+  it('a request to disable an operator needs no second person: whoever finds a stolen login ends it alone', async () => {
     fourEyes = []
     await addPerson('stolen', 'viewer')
     fourEyes = ['operators']

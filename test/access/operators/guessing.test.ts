@@ -128,7 +128,7 @@ describe('failed logins', () => {
 })
 
 describe('wrong codes after the right password', () => {
-  it('wrong codes after the right password are limited before the next check, except in a browser in which the person has signed in', async () => {
+  it('wrong codes are limited before the next check, except in a browser in which the person has signed in', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     const cookie = knownCookie(await attempt(person))
@@ -155,7 +155,7 @@ describe('wrong codes after the right password', () => {
 })
 
 describe('a browser in which a person has signed in', () => {
-  it('a browser in which a person has signed in is known by a cookie that scripts cannot read, for this person and this password alone', async () => {
+  it('a browser in which a person has signed in is known by an HttpOnly cookie, for this person and password alone', async () => {
     const [person, other] = [await newPerson(), await newPerson()]
     node.clock.advance(60_000)
     const answer = await attempt(person)
@@ -199,7 +199,7 @@ describe('a browser in which a person has signed in', () => {
     expect((await attempt(person, { password: 'another long password', cookie: renewed })).status).toBe(200)
   })
 
-  it('a browser in which a person has signed in is an unknown one while it fails too often', async () => {
+  it('a browser in which a person has signed in counts as unknown while it fails too often', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     const cookie = knownCookie(await attempt(person))

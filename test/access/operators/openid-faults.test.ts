@@ -71,7 +71,7 @@ describe('an ID token', () => {
     ['with a subject that is no text', () => ({ sub: 7 })],
   ]
 
-  it('an ID token that is right signs in', async () => {
+  it('a right ID token signs in', async () => {
     issuer.claims = { sub: 'subject-0' }
     expect(await logIn()).toBe('ada')
     // The clocks may differ a little.
@@ -123,7 +123,7 @@ describe('the redirection back', () => {
     expect(issuer.requests).not.toContain('/token')
   })
 
-  it('the redirection back with a code that was used before is refused', async () => {
+  it('a redirection back with a code that was used before is refused', async () => {
     issuer.answers.set('/token', (response) => answer(response, 400, { error: 'invalid_grant' }))
     expect(await logIn()).toBe('failed')
     expect(lastReason()).toContain('invalid_grant')
@@ -220,7 +220,7 @@ describe('an issuer', () => {
     }
   })
 
-  it('an issuer does not matter to passwords', async () => {
+  it('an unavailable issuer does not matter to passwords', async () => {
     issuer.answers.set(DISCOVERY, (response) => void response.destroy())
     const fresh = await openNode(node.db)
     try {

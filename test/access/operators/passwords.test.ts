@@ -14,7 +14,7 @@ describe('a stored password', () => {
     expect(await passwords.hash('Ångström 123')).not.toBe(stored)
   })
 
-  it('a stored password is none for an unknown name, whatever is sent', async () => {
+  it('a password check fails for an unknown name, whatever is sent', async () => {
     for (const password of ['', 'A', 'undefined']) expect(await passwords.verify(password, undefined)).toBe(false)
   })
 })

@@ -137,7 +137,7 @@ describe('an API token', () => {
     expect(JSON.stringify(await node.ask('GET', '/operators'))).not.toContain(headers.authorization.slice(7))
   })
 
-  it('an API token is limited in number, and has a name of its own', async () => {
+  it('an API token has a name of its own, and each operator may have a limited number', async () => {
     const operator = await newOperator('viewer')
     const create = (name: string) => node.ask('POST', `/operators/${operator}/tokens`, { name })
     for (let count = 0; count < 10; count++) expect((await create(`${count}`)).status).toBe(200)
@@ -159,7 +159,7 @@ describe('a machine', () => {
     expect((await node.ask('PATCH', `/operators/${person}`, { role: 'executor' })).status).toBe(409)
   })
 
-  it('a machine is a role of no person’s token', async () => {
+  it("the machine roles cannot be given to a person's token", async () => {
     const admin = await newOperator('admin')
     const asked = await node.ask('POST', `/operators/${admin}/tokens`, { name: 'x', role: 'deposit_reporter' })
     expect([asked.status, asked.body.meta]).toEqual([409, { current: 'admin' }])

@@ -62,14 +62,14 @@ describe('the order of a side', () => {
     ['10.10', '10.09'],
     ['12', '7'],
     ['90071992547409931.02', '90071992547409931.01'],
-  ])('the order of a side puts %s before %s among bids, and after it among asks', (higher, lower) => {
+  ])('the side order puts %s before %s among bids, and after it among asks', (higher, lower) => {
     expect(standsBefore('bids', higher, lower)).toBe(true)
     expect(standsBefore('bids', lower, higher)).toBe(false)
     expect(standsBefore('asks', lower, higher)).toBe(true)
     expect(standsBefore('asks', higher, lower)).toBe(false)
   })
 
-  it('the order of a side has no order of equal prices', () => {
+  it('the side order has no order of equal prices', () => {
     for (const side of BOOK_SIDES) expect(standsBefore(side, '10.00', '10.00')).toBe(false)
   })
 })

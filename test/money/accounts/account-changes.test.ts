@@ -113,7 +113,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     return filters
   }
 
-  it('accounts by their last change are those changed in the range, in creation order, in pages of any size, while they are being changed', async () => {
+  it('accounts filtered by last change are exactly those in the range, in creation order, while they are being changed', async () => {
     let found = 0
     for (let round = 0; round < ROUNDS; round++) {
       const order = random.pick(['ASC', 'DESC'])
@@ -152,7 +152,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
     expect(found).toBeGreaterThan(ROUNDS * 5)
   }, 600_000)
 
-  it('accounts by their last change are the same one by one as all at once', async () => {
+  it('accounts filtered by last change are the same one by one as all at once', async () => {
     const items = await all()
     const filters = { 'updated_at.lt': (items[90] as Item).updated_at }
     const seen: string[] = []
@@ -186,7 +186,7 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
       return body
     }
 
-    it('accounts by their last change of a customer with more accounts than a page examines end a page early after 2,500 accounts in the order of the list, and are complete over all pages', async () => {
+    it('a filter by last change ends a page early after 2,500 examined accounts, and is complete over all pages', async () => {
       const sizes: number[] = []
       const seen: Item[] = []
       let cursor: string | undefined
@@ -206,14 +206,14 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
       expect(seen.map(({ created_at }) => created_at)).toEqual(seen.map(({ created_at }) => created_at).toSorted())
     })
 
-    it('accounts by their last change of a customer with more accounts than a page examines are found in one page when fewer are in the range, however many precede them', async () => {
+    it('a filter by last change finds fewer accounts in one page, however many precede them', async () => {
       const last = timeAfter(3_600_000 + (2 * CHANGED_COUNT) / 3 - 1)
       const { items, next_page_cursor } = await pageOf({ 'updated_at.gte': last, order: 'ASC' })
       expect(items.map(({ updated_at }) => updated_at)).toEqual([last, last, last])
       expect(next_page_cursor).toBeUndefined()
     })
 
-    it('accounts by their last change of a customer with more accounts than a page examines are filtered by identity and creation as well, in a range of either size', async () => {
+    it('a filter by last change is combined with identity and creation, in a range of either size', async () => {
       const created = { 'created_at.lt': timeAfter((2 * CHANGED_COUNT) / 3 - 1) }
       const identity = { identity_id: 'identity 1', ...created, order: 'ASC' }
       // One in 50 of the newest tenth has this identity; their changes are fewer than a page examines, and then more.

@@ -23,11 +23,11 @@ describe('the review of an account', () => {
   }
 
   for (const [from, allowed] of Object.entries(STEPS) as [ReviewStatus, readonly string[]][]) {
-    it.each(SUMMARY_STATUSES)(`the review of an account of an account in ${from} to %s`, (wanted) => {
+    it.each(SUMMARY_STATUSES)(`the review of an account in ${from} allows a step to %s`, (wanted) => {
       expect(reviewAfter(account(from), wanted)).toBe(allowed.includes(wanted) ? wanted : undefined)
     })
 
-    it(`the review of an account of an account in ${from} continues in the background while it is disabled`, () => {
+    it(`the review of an account in ${from} continues in the background while it is disabled`, () => {
       for (const wanted of SUMMARY_STATUSES) {
         const after = reviewAfter(account(from, true), wanted)
         expect(after).toBe(wanted === 'DISABLED' ? from : reviewAfter(account(from), wanted))
@@ -35,7 +35,7 @@ describe('the review of an account', () => {
     })
   }
 
-  it('the review of an account is the shown status, unless one of the flags overrides it', () => {
+  it('the shown status of an account is its review, unless one of the flags overrides it', () => {
     expect(summaryStatus(account('APPROVED'))).toBe('APPROVED')
     expect(summaryStatus(account('APPROVED', true))).toBe('DISABLED')
     expect(summaryStatus(account('DENIED', false, true))).toBe('DISABLED')

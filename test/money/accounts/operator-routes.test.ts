@@ -206,7 +206,7 @@ describe('profiles', () => {
 describe('the profiles that a customer sees', () => {
   const PROFILES = '/v2/profiles'
 
-  it('the profiles that a customer sees are its own: one with its account, one that the operator created, in pages and one by one', async () => {
+  it('a customer sees its own profiles: one with its account, one that the operator created, in pages and one by one', async () => {
     const owner = await node.newCustomer()
     const account = { account: { identity_id: 'alice' }, create_profile: true }
     const { id: account_id, profile_id, created_at } = (await owner.call('POST', PATH, account)).body
@@ -235,7 +235,7 @@ describe('the profiles that a customer sees', () => {
     expect(stolen.code).toBe('invalid_cursor')
   })
 
-  it('the profiles that a customer sees require the scope funding:read_profile', async () => {
+  it('reading profiles requires the scope funding:read_profile', async () => {
     const reader = await node.newClient(customer.customerId, ['identity:read_account'])
     for (const path of [PROFILES, `${PROFILES}/x`]) {
       expect((await reader.call('GET', path)).body).toMatchObject({

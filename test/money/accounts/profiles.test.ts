@@ -25,19 +25,19 @@ const ask = (profileId: string, customerId = customer.customerId) =>
   )
 
 describe('the profile of a new record', () => {
-  it('the profile of a new record is returned with its account', async () => {
+  it('the profile of a new account is returned with it', async () => {
     const { id, profile_id } = await newAccount()
     const expected = { id: profile_id, customerId: customer.customerId, account: { id, identityId: 'alice' } }
     expect(await ask(profile_id)).toEqual(expected)
     expect(await ask(profile_id.toUpperCase())).toEqual(expected)
   })
 
-  it('the profile of a new record is returned alone when the operator created it', async () => {
+  it('a profile that the operator created is returned alone', async () => {
     const { body } = await node.operator('POST', `/customers/${customer.customerId}/profiles`, { nickname: 'alone' })
     expect(await ask(body.id)).toEqual({ id: body.id, customerId: customer.customerId })
   })
 
-  it('the profile of a new record is not found when it belongs to another customer, or does not exist', async () => {
+  it('a profile is not found when it belongs to another customer, or does not exist', async () => {
     const stranger = await node.newCustomer()
     const { profile_id } = await newAccount()
     for (const [id, customerId] of [[profile_id, stranger.customerId], [NO_ONE], ['x'], ['']] as const) {
@@ -49,7 +49,7 @@ describe('the profile of a new record', () => {
     }
   })
 
-  it('the profile of a new record is closed while its account is disabled by either flag, or denied', async () => {
+  it('a profile is closed while its account is disabled by either flag, or denied', async () => {
     const { id, profile_id } = await newAccount()
     const refused = { code: 'account_blocked', status: 403, extras: { errors: [{ pointer: '/profile_id' }] } }
     await customer.call('PUT', PATH, { id, set_user_disabled: true })

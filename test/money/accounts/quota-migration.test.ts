@@ -52,7 +52,7 @@ async function before(customerId: string): Promise<string> {
   return (rows[0] as { last_created_at: string }).last_created_at
 }
 
-it('counters equal the existing records, also of a customer without a creation time', async () => {
+it('migrated counters equal the existing records, also of a customer without a creation time', async () => {
   for (const customerId of [busy, quiet]) {
     const { today, ...counters } = await countersOf(db, customerId)
     expect(counters).toEqual(await recordsOf(db, customerId))
@@ -62,7 +62,7 @@ it('counters equal the existing records, also of a customer without a creation t
   expect(await countersOf(db, stranger)).toBeUndefined()
 })
 
-it('counters increase from there, and creation times do not decrease', async () => {
+it('migrated counters increase from there, and creation times do not decrease', async () => {
   const newest = '2026-02-01T00:00:00.013Z'
   const { createdAt, totals, today } = await db.transaction((transaction) =>
     countCreation(transaction, quiet, { records: { accounts: 1, rules: 1 }, isByCustomer: true }),
@@ -71,7 +71,7 @@ it('counters increase from there, and creation times do not decrease', async () 
   expect(createdAt > newest).toBe(true)
 })
 
-it('counters do not change while the previous version writes, and its creation times are ordered with ours', async () => {
+it('migrated counters do not change while the previous version writes, and its creation times are ordered with ours', async () => {
   const counters = await countersOf(db, busy)
   const times = [await before(busy), await db.transaction((transaction) => nextCreationTime(transaction, busy))]
   times.push(await before(busy))
@@ -81,7 +81,7 @@ it('counters do not change while the previous version writes, and its creation t
   expect(await countersOf(db, stranger)).toEqual({ accounts: 0, addresses: 0, rules: 0, today: 0 })
 })
 
-it('counters of pools start with the number of free addresses', async () => {
+it('migrated counters of pools start with the number of free addresses', async () => {
   const { rows } = await sql`select * from address_pool_imports order by family`.execute(db.tables())
   expect(rows).toEqual([
     { family: 'solana', imports: 1, free_after_import: 9 },

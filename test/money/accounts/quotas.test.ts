@@ -54,7 +54,7 @@ describe('the number of accounts', () => {
     expect((await refusalsOf(node)).accounts_max).toBe((before.accounts_max ?? 0) + 2)
   })
 
-  it('the number of accounts at its quota still answers 409 for a ref_id that was used', async () => {
+  it('a quota that is reached still answers 409 for a ref_id that was used', async () => {
     const customer = await node.newCustomer()
     const { body: existing } = await create(customer, { ref_id: 'once' })
     for (const quotas of [{ accounts_max: 1 }, { accounts_max: 0 }, { creations_per_day: 1 }]) {
@@ -63,7 +63,7 @@ describe('the number of accounts', () => {
     }
   })
 
-  it('the number of accounts may exceed a quota that was lowered: existing accounts are read and changed as before', async () => {
+  it('existing accounts beyond a lowered quota are read and changed as before', async () => {
     const customer = await node.newCustomer()
     const { body: account } = await create(customer)
     await create(customer)
@@ -75,7 +75,7 @@ describe('the number of accounts', () => {
     expect((await create(customer)).status).toBe(200)
   })
 
-  it('the number of accounts is exact when 50 requests come at once at two nodes: ten accounts exist', async () => {
+  it('the quota of accounts is exact when 50 requests come at once at two nodes: ten accounts exist', async () => {
     const customer = await node.newCustomer()
     const colleague = await other.newClient(customer.customerId)
     limit({ accounts_max: 10 })

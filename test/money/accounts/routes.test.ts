@@ -242,7 +242,7 @@ describe('changing an account', () => {
     expect((await customer.call('PUT', PATH, { id: one.id, ref_id: first })).body.ref_id).toBe(first)
   })
 
-  it('changing an account is serialised', async () => {
+  it('changing an account is serialised with other changes', async () => {
     const { body: made } = await create()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => customer.call('PUT', PATH, { id: made.id, description: `${index}` })),

@@ -336,7 +336,7 @@ describe('the checks of a request', () => {
     }
   })
 
-  it('name the allowed methods in a 405', async () => {
+  it('a 405 of the accounts API names the allowed methods', async () => {
     const collection = await customer.call('DELETE', PATH)
     expect([collection.status, collection.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, PUT'])
     const one = await customer.call('PUT', `${PATH}/${existing}`, {})

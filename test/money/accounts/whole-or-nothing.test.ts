@@ -97,7 +97,7 @@ async function clear(table: string): Promise<void> {
 }
 
 describe.each(TABLES)('when writing to %s', (table) => {
-  it('a failure stores nothing, and the same request succeeds afterwards', async () => {
+  it('a failure during a creation stores nothing, and the same request succeeds afterwards', async () => {
     customer = await node.newCustomer()
     await trip(table, 'raise exception using message = $x$no$x$')
     const failed = await create(customer)
@@ -109,7 +109,7 @@ describe.each(TABLES)('when writing to %s', (table) => {
     expect((await create(customer)).status).toBe(409)
   })
 
-  it.skipIf(isEmbedded)('a lost connection stores nothing', async () => {
+  it.skipIf(isEmbedded)('a lost connection during a creation stores nothing', async () => {
     customer = await node.newCustomer()
     await trip(table, 'perform pg_terminate_backend(pg_backend_pid())')
     const failed = await create(customer)

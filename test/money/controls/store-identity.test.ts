@@ -170,7 +170,7 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
     expect(isOtherStore(await examineStoreIdentity(db, { identity: present, position: '0/1' }))).toBe(true)
   })
 
-  it('a store on PostgreSQL names what a managed server does not tell, and is watched by the rest', async () => {
+  it('a store on PostgreSQL names the values that a managed server hides, and is watched by the rest', async () => {
     const url = await migratedDatabase()
     const role = `managed_${Date.now()}`
     await withClient(url, async (client) => {

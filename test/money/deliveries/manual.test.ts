@@ -190,7 +190,7 @@ describe('a claim of one delivery', () => {
     ])
   })
 
-  it('a claim of one delivery is refused while a gate is closed, and for what has its result or is sent to a webhook', async () => {
+  it("a claim of one delivery is refused while a gate is closed, after its result, and for a webhook's delivery", async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
     const meta = { current: 'PAUSED', attempt: 0 }
@@ -371,7 +371,7 @@ describe('a settlement', () => {
     await expect(settle(one, { reference: 'another', attempt: 1 })).rejects.toMatchObject({ status: 409 })
   })
 
-  it('a settlement is of an attempt, and has a fee that is an amount', async () => {
+  it('a settlement names an attempt, and its fee is an amount', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     const early = settle(id, { reference: id, attempt: 0 })
     await expect(early).rejects.toMatchObject({ status: 409, extras: { meta: { current: 'WAITING', attempt: 0 } } })
@@ -431,7 +431,7 @@ describe('a failure', () => {
     await expect(fail(paid, { reason: 'no', attempt: 1 })).rejects.toMatchObject({ status: 409, extras: { meta } })
   })
 
-  it('a failure repays what the profile owes with what comes back', async () => {
+  it("a failure repays the profile's debt with the returned money", async () => {
     const id = await claimedOne()
     await db.transaction((transaction) =>
       sql`update balances set receivable = 400000 where profile_id = ${owner.profileId}`.execute(transaction),
@@ -440,7 +440,7 @@ describe('a failure', () => {
     expect(await balance()).toEqual({ ...NOTHING, available: 1_100_000n })
   })
 
-  it('a failure of a return gives it back to what is held', async () => {
+  it('a failure of a return gives it back to the held amount', async () => {
     const depositId = '018f0000-0000-7000-8000-0000000000bb'
     const id = await claimedOne({ failsTo: 'held', owner: { depositId } })
     await fail(id, { reason: 'closed', attempt: 1 })
@@ -452,7 +452,7 @@ describe('a failure', () => {
 })
 
 describe('a late settlement', () => {
-  it('a late settlement is refused unless it says so', async () => {
+  it('a late settlement is refused unless it is declared as late', async () => {
     const id = await claimedOne()
     await fail(id, { reason: 'closed', attempt: 1 })
     const meta = { current: 'FAILED', attempt: 1 }
@@ -479,7 +479,7 @@ describe('a late settlement', () => {
     expect(await balance()).toEqual(NOTHING)
   })
 
-  it('a late settlement takes the money again, and the profile owes what it no longer has', async () => {
+  it('a late settlement takes the money again, and the profile owes the part that it no longer has', async () => {
     const id = await claimedOne()
     await fail(id, { reason: 'closed', attempt: 1 })
     // It spent a part of what came back.
@@ -507,7 +507,7 @@ it('the metrics show how many deliveries are in each state, and how long the old
 })
 
 describe('the list', () => {
-  it('the list has filters, and items like the single record', async () => {
+  it('the list of deliveries has filters, and items like the single record', async () => {
     const id = await claimedOne({ metadata: { order: '7' } })
     const page = async (filters: Parameters<typeof listDeliveries>[2]) => {
       const { itemTexts } = await listDeliveries(db, { limit: 100, order: 'DESC' }, filters)
@@ -523,7 +523,7 @@ describe('the list', () => {
     expect(single.metadata).toEqual({ order: '7' })
   })
 
-  it('the list has no delivery with another id', async () => {
+  it('the list of deliveries has no delivery with another id', async () => {
     await expect(document(owner.profileId)).rejects.toMatchObject({ status: 404 })
   })
 })

@@ -74,7 +74,7 @@ it.each<[Caller, string]>([
   expect(await claimOne(caller)).toMatchObject({ status: 'CLAIMED', attempt: 1, executor })
 })
 
-it('a machine cannot fail what another machine holds or has held, whatever it states', async () => {
+it('a machine cannot fail a delivery that another machine holds or has held, whatever it states', async () => {
   await claimOne('alpha')
   expect(await fail('beta', 1, NOT_PAID)).toEqual({ code: 'earlier_attempt_unknown' })
   await letPass(db, [id], 61)

@@ -6,7 +6,7 @@ describe('an answer', () => {
   const answered = (status: number, body: unknown) =>
     outcomeOf({ kind: 'answered', status, body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-  it('an answer refuses with REFUSED in a success, and with nothing else', () => {
+  it('a webhook answer refuses with REFUSED in a success, and with nothing else', () => {
     const refusal = { status: 'REFUSED', code: 'closed_account', detail: 'gone' }
     expect(answered(200, refusal)).toEqual({ kind: 'refused', detail: 'closed_account: gone' })
     expect(answered(202, { status: 'REFUSED' }).kind).toBe('refused')
@@ -15,14 +15,14 @@ describe('an answer', () => {
     }
   })
 
-  it('an answer settles with SETTLED and a reference', () => {
+  it('a webhook answer settles with SETTLED and a reference', () => {
     expect(answered(200, { status: 'SETTLED', reference: 'r1' })).toEqual({ kind: 'settled', reference: 'r1' })
     for (const reference of [undefined, '', 7, 'x'.repeat(201), '\0', '\ud800']) {
       expect(answered(200, { status: 'SETTLED', reference }).kind).toBe('accepted')
     }
   })
 
-  it('an answer is an acceptance when it is any other success', () => {
+  it('a webhook answer is an acceptance when it is any other success', () => {
     for (const body of [
       '',
       'ok',
@@ -37,7 +37,7 @@ describe('an answer', () => {
     }
   })
 
-  it('an answer is shown without what cannot be stored', () => {
+  it('a webhook answer is shown without characters that cannot be stored', () => {
     const detail = `\0${'x'.repeat(600)}`
     expect(answered(200, { status: 'REFUSED', detail })).toEqual({
       kind: 'refused',
@@ -45,7 +45,7 @@ describe('an answer', () => {
     })
   })
 
-  it('an answer that did not arrive is unknown', () => {
+  it('a webhook answer that did not arrive is unknown', () => {
     expect(outcomeOf({ kind: 'failed', reason: 'cut' })).toEqual({ kind: 'unknown', detail: 'cut' })
   })
 })

@@ -255,7 +255,7 @@ describe('an executor that', () => {
 })
 
 describe('requests', () => {
-  it('requests are signed with every secret that is valid, over the bytes that are sent', async () => {
+  it('webhook requests are signed with every valid secret, over the bytes that are sent', async () => {
     const other = Buffer.alloc(32, 6)
     settings = { ...settings, secrets: [SECRET, `whsec_${other.toString('base64')}`] }
     const id = await deliver(settle)
@@ -269,7 +269,7 @@ describe('requests', () => {
     })
   })
 
-  it('requests of a process that stopped in between are sent again with the same id and body', async () => {
+  it('webhook requests of a process that stopped in between are sent again with the same id and body', async () => {
     const id = await deliver(payThenAnswer(500))
     // As a process leaves it that stops after it has sent: claimed, without a result.
     await sql`update delivery_attempts set outcome = 'STARTED', ended_at = null where delivery_id = ${id}`.execute(
@@ -285,7 +285,7 @@ describe('requests', () => {
     expect(await outcomes(id)).toEqual(['UNKNOWN', 'SETTLED'])
   })
 
-  it('requests whose result comes after the operator has decided change nothing, and a contradiction is counted', async () => {
+  it("a webhook's result after the operator's decision changes nothing, and a contradiction is counted", async () => {
     const held: ServerResponse[] = []
     script = [(_, response) => void held.push(response)]
     const [id = ''] = await addDeliveries(db, owner, 1)
@@ -303,7 +303,7 @@ describe('requests', () => {
     expect(logged.lines.some((line) => line.includes('contradicts a recorded result'))).toBe(true)
   })
 
-  it('requests are not sent while deliveries are paused, nor without an address', async () => {
+  it('webhook requests are not sent while deliveries are paused, nor without an address', async () => {
     const id = await deliver(answer(500))
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
     await letPass(db, [id], 3_600)
@@ -319,7 +319,7 @@ describe('requests', () => {
     expect((await rowOf(id)).status).toBe('NEEDS_OPERATOR')
   })
 
-  it('requests of many deliveries are made a few at a time, each once', async () => {
+  it('webhook requests of many deliveries are made a few at a time, each once', async () => {
     const ids = await addDeliveries(db, owner, 30)
     await sender.start()
     await sender.settled()
@@ -327,7 +327,7 @@ describe('requests', () => {
     expect(await balance()).toEqual(NOTHING)
   })
 
-  it('requests show no secret in the log', () => {
+  it('webhook requests show no secret in the log', () => {
     expect(JSON.stringify(logged.lines)).not.toContain(SECRET.slice(6))
   })
 })

@@ -248,7 +248,7 @@ describe('the owner of an address', () => {
 })
 
 describe('a refusal', () => {
-  it('a refusal follows the order token, scope, type of the body, body, profile, state of the account, its id, ref_id', async () => {
+  it('a refused address follows the order token, scope, body type, body, profile, account state, account id, ref_id', async () => {
     const reader = await node.newClient(customer.customerId, ['transfer:read_deposit_address'])
     const owner = await newAccount(customer, 'owner')
     const disabled = await newAccount(customer, 'disabled')
@@ -278,7 +278,7 @@ describe('a refusal', () => {
     ])
   })
 
-  it('a refusal is equal for an unknown profile and one of another customer, with its pointer', async () => {
+  it('a refused address is equal for an unknown profile and one of another customer, with its pointer', async () => {
     const stranger = await newAccount(await node.newCustomer())
     const problems = []
     for (const profile_id of [stranger.profileId, NO_ONE, 'no id at all', 'x'.repeat(200)]) {
@@ -289,7 +289,7 @@ describe('a refusal', () => {
     expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(1)
   })
 
-  it('a refusal is 404 for an unknown account or one of another customer, and 400 for another account of the customer', async () => {
+  it("a refused address is 404 for an unknown account or another customer's, and 400 for the customer's other account", async () => {
     const stranger = await newAccount(await node.newCustomer())
     const other = await newAccount(customer)
     for (const [account_id, status, code] of [
@@ -304,7 +304,7 @@ describe('a refusal', () => {
   })
 
   it.each(['DENIED', 'ERROR', 'DISABLED'])(
-    'a refusal names the status of an account that is %s',
+    'a refused address names the status of an account that is %s',
     async (summary_status) => {
       const blocked = await newAccount(customer)
       const change = summary_status === 'DISABLED' ? { admin_disabled: true } : { summary_status }
@@ -315,7 +315,7 @@ describe('a refusal', () => {
     },
   )
 
-  it('a refusal is 409 for a ref_id used by any client of the customer, and only of this customer', async () => {
+  it('an address request is 409 for a ref_id used by any client of the customer, and only of this customer', async () => {
     const { body: existing } = await create({ ref_id: 'mine', metadata: { a: 'b' } })
     const colleague = await node.newClient(customer.customerId)
     const refused = await colleague.call('POST', PATH, body({ ref_id: 'mine', crypto_network: 'SOLANA' }))
@@ -329,7 +329,7 @@ describe('a refusal', () => {
     expect((await customer.call('POST', '/v2/identity/accounts', sameRef)).status).toBe(200)
   })
 
-  it('a refusal is 503 for a network without addresses, and nothing is stored', async () => {
+  it('an address request is 503 for a network without addresses, and nothing is stored', async () => {
     const bare = await RestNode.open({ db: node.db })
     const before = (await customer.call('GET', `${PATH}?limit=1000`)).body.items.length
     for (const [network, code] of [
@@ -352,7 +352,7 @@ describe('a refusal', () => {
   })
 
   it.each(['PUT', 'PATCH', 'DELETE'])(
-    'a refusal is 405 for %s: an address is never changed or deleted',
+    'an address request is 405 for %s: an address is never changed or deleted',
     async (method) => {
       const { status, headers } = await customer.call(method, PATH)
       expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])

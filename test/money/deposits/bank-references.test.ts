@@ -36,7 +36,7 @@ describe('a bank reference', () => {
     expect(await post(other)).toMatchObject({ status: 409, body: { meta: { fields: ['amount'] } } })
   })
 
-  it('a bank reference of reports that arrive together credits once', async () => {
+  it('one bank reference in reports that arrive together credits once', async () => {
     const amount = newAmount()
     const bodies = ['gt77/A', 'GT77/a', 'G T77/A'].map((bank_reference) => wireOf({ bank_reference }, { amount }))
     const { body } = await post({ deposits: bodies })
@@ -48,7 +48,7 @@ describe('a bank reference', () => {
     )
   })
 
-  it('a bank reference that is nearly one of the same amount is held with a reason and an alarm, until a person releases it', async () => {
+  it('a bank reference that nearly equals another of the same amount is held with a reason and an alarm', async () => {
     const [amount, profileId] = [newAmount(), await newProfile(stand)]
     const first = await report(stand, wireOf({ bank_reference: 'FT-0012345' }, { amount }))
     const { reporter, lines } = newReporter(stand)
@@ -89,7 +89,7 @@ describe('a bank reference', () => {
 })
 
 describe('a bank payment without a reference', () => {
-  it('a bank payment without a reference of two sources is ambiguous, and credited once', async () => {
+  it('a bank payment without a reference from two sources is ambiguous, and credited once', async () => {
     const amount = newAmount()
     const plain = wireOf({ bank_reference: undefined }, { amount })
     const first = await report(stand, plain)
@@ -106,14 +106,14 @@ describe('a bank payment without a reference', () => {
     expect((await report(stand, withReference)).id).toBe(first.id)
   })
 
-  it('a bank payment without a reference of one source is as many payments as it has names for it', async () => {
+  it('a bank payment without a reference from one source is as many payments as the source has names for it', async () => {
     const amount = newAmount()
     const plain = wireOf({ bank_reference: ' ' }, { amount })
     const first = await report(stand, plain)
     expect((await report(stand, { ...plain, external_id: newId() })).id).not.toBe(first.id)
   })
 
-  it('a bank payment without a reference of two sources at the same moment is credited once', async () => {
+  it('a bank payment without a reference from two sources at the same moment is credited once', async () => {
     const amount = newAmount()
     const bodies = ['bank', 'custody'].map((source) => wireOf({ bank_reference: undefined }, { amount, source }))
     const reporters = bodies.map(() => newReporter(stand).reporter)

@@ -109,7 +109,7 @@ describe('a correction of an amount', () => {
     )
   })
 
-  it('a correction of an amount leaves an orchestration that has started, and the new credit repays the debt first', async () => {
+  it('an amount correction leaves an orchestration that has started, and the new credit repays the debt first', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId)
     const deposit = await report(stand, reportOf(rule.source.crypto.address, { amount: '5.05' }))
@@ -126,7 +126,7 @@ describe('a correction of an amount', () => {
     expect(await balancesOf(stand, profileId)).toEqual(bucket('0', { in_transit: '5050000', receivable: '5050000' }))
   })
 
-  it('a correction of an amount runs the rules on request, with an orchestration of the new credit', async () => {
+  it('an amount correction runs the rules on request, with an orchestration of the new credit', async () => {
     const { profileId, deposit } = await wrongDeposit()
     const source = { profile: { profile_id: profileId } }
     await newRule(stand, profileId, { source })
@@ -146,7 +146,7 @@ describe('a correction of an amount', () => {
     expect(filtered.body.items).toHaveLength(2)
   })
 
-  it('a correction of an amount works after a reversal, while held, and before the payment is final; not after a return', async () => {
+  it('an amount correction works after a reversal, while held, and before the payment is final; not after a return', async () => {
     const { profileId, body, deposit } = await wrongDeposit()
     await act(deposit.id, 'reverse', { reason: 'wrong' })
     const same = await correct(deposit.id, { amount: '5.05' })
@@ -170,7 +170,7 @@ describe('a correction of an amount', () => {
     expect(await postingsOf(stand, id)).toEqual(['external -> available 2000000'])
   })
 
-  it('a correction of an amount of a deposit without a profile stays without one', async () => {
+  it('an amount correction of a deposit without a profile stays without one', async () => {
     const deposit = await report(stand, wireOf({ remittance: 'rent' }))
     expect(await correct(deposit.id, { amount: '90' })).toMatchObject({ disposition: { code: 'UNATTRIBUTED' } })
     expect(await postingsOf(stand, deposit.id)).toEqual([
@@ -183,7 +183,7 @@ describe('a correction of an amount', () => {
     expect(await entriesOf(profileId, deposit.id)).toEqual(['CREDIT 9000 USD COMPLETED'])
   })
 
-  it('a correction of an amount names what is wrong with it', async () => {
+  it('an amount correction that is invalid names its faults', async () => {
     const { deposit } = await wrongDeposit()
     const faults = async (terms: object) => (await ask(deposit.id, 'correct', { reason, ...terms })).body.errors
     expect(await faults({})).toMatchObject([{ pointer: '' }])
@@ -196,7 +196,7 @@ describe('a correction of an amount', () => {
     expect((await correct(deposit.id, { asset: 'ETH' })).amount).toBe('5.05')
   })
 
-  it('a correction of an amount is made once by two people at the same moment, and reports meanwhile are known', async () => {
+  it('an amount correction by two people at the same moment is made once, and reports meanwhile are known', async () => {
     const { profileId, body, deposit } = await wrongDeposit()
     const answers = await Promise.all([
       ask(deposit.id, 'correct', { reason, amount: '5.5' }),
@@ -211,7 +211,7 @@ describe('a correction of an amount', () => {
 })
 
 describe('a correction of a profile', () => {
-  it('a correction of a profile moves the money to another customer, of which the first one sees nothing', async () => {
+  it('a profile correction moves the money to another customer, and the first one sees nothing of that customer', async () => {
     const { profileId, body, deposit } = await wrongDeposit({ amount: '100' })
     const other = await stand.node.newCustomer()
     const right = (await newAccount(other, newId())).profileId
@@ -239,7 +239,7 @@ describe('a correction of a profile', () => {
     expect(await balancesOf(stand, profileId)).toEqual(bucket('0', { held: '100000000' }))
   })
 
-  it('a correction of a profile makes reports with an address of the right profile known, and other ones stay a conflict', async () => {
+  it("a profile correction makes reports with the right profile's address known, and other ones stay a conflict", async () => {
     const { profileId, body, deposit } = await wrongDeposit()
     const [right, third] = [await newProfile(stand), await newProfile(stand)]
     const [own, rights, thirds] = await Promise.all([profileId, right, third].map((each) => newAddress(stand, each)))
@@ -263,7 +263,7 @@ describe('a correction of a profile', () => {
     expect(await balancesOf(stand, right)).toEqual(bucket('5500000'))
   })
 
-  it('a correction of a profile makes a report with the memo of the right profile known, and so does an assignment', async () => {
+  it("a profile correction makes a report with the right profile's memo known, and so does an assignment", async () => {
     const [wrong, right] = [await newProfile(stand), await newProfile(stand)]
     const memoOf = async (profileId: string) => {
       const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
@@ -282,7 +282,7 @@ describe('a correction of a profile', () => {
     expect(found).toMatchObject({ id: lostId, profile_id: right, disposition: { code: 'ASSIGNED' } })
   })
 
-  it('a correction of a profile of a wire that was assigned wrongly leaves a debt of what was spent', async () => {
+  it('a profile correction of a wrongly assigned wire leaves the spent amount as a debt', async () => {
     const [wrong, right] = [await newProfile(stand), await newProfile(stand)]
     const source = { profile: { profile_id: wrong } }
     await newRule(stand, wrong, { source, source_asset: 'USD', destination_asset: 'USDC' })
@@ -295,7 +295,7 @@ describe('a correction of a profile', () => {
 })
 
 describe('the first COMPLETED report', () => {
-  it('the first COMPLETED report replaces the terms of reports before it, in the transfer that the customer has', async () => {
+  it('the first COMPLETED report replaces the terms of earlier reports, in the transfer that the customer has', async () => {
     const { profileId, body, deposit } = await wrongDeposit({ status: 'PENDING' })
     const final = await report(stand, { ...body, source: 'node', status: 'COMPLETED', amount: '5.5' })
     expect(final).toMatchObject({ id: deposit.id, status: 'COMPLETED', amount: '5.5' })
@@ -307,7 +307,7 @@ describe('the first COMPLETED report', () => {
     expect((await stand.node.operator('POST', '/deposits', { ...body, status: 'COMPLETED' })).status).toBe(409)
   })
 
-  it('the first COMPLETED report replaces those of a FAILED payment, and the hash of a payment that was replaced', async () => {
+  it('the first COMPLETED report replaces the terms of a FAILED payment, and the hash of a payment that was replaced', async () => {
     const { profileId, body, deposit } = await wrongDeposit({ status: 'FAILED' })
     const tx_hash = newHash()
     const crypto = { ...body.crypto, tx_hash }
@@ -318,7 +318,7 @@ describe('the first COMPLETED report', () => {
     expect(await balancesOf(stand, profileId)).toEqual(bucket('5500000'))
   })
 
-  it('the first COMPLETED report to the address of another profile is that profile’s, and fails for the first one', async () => {
+  it("the first COMPLETED report to another profile's address is that profile's, and fails for the first one", async () => {
     const { profileId, body, deposit } = await wrongDeposit({ status: 'PENDING' })
     const right = await newProfile(stand)
     const crypto = { ...body.crypto, address: await newAddress(stand, right) }

@@ -349,7 +349,7 @@ describe('grant type and scope', () => {
 
 describe('HTTP errors of the token endpoint', () => {
   it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'HTTP errors of the token endpoint are 405 in the same shape for %s',
+    'a %s request to the token endpoint is 405 in the same shape',
     async (method) => {
       const response = await fetch(url, { method, ...(method === 'PUT' ? { body: '{}' } : {}) })
       const answer = await answerOf(response)
@@ -358,11 +358,11 @@ describe('HTTP errors of the token endpoint', () => {
     },
   )
 
-  it('HTTP errors of the token endpoint are 405 for HEAD too', async () => {
+  it('a HEAD request to the token endpoint is 405 too', async () => {
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(405)
   })
 
-  it('HTTP errors of the token endpoint are 415 for other media types', async () => {
+  it('other media types are 415 at the token endpoint', async () => {
     expectError(await post(JSON.stringify(RIGHT), { 'content-type': 'application/json' }), 415, 'invalid_request')
     expectError(await post('x', { 'content-type': 'text/plain' }), 415, 'invalid_request')
     expectError(await post('x', { 'content-type': 'nonsense' }), 415, 'invalid_request')
@@ -395,7 +395,7 @@ describe('HTTP errors of the token endpoint', () => {
     expect([String(revocation).length, revoked]).toEqual([length, status])
   })
 
-  it('HTTP errors of the token endpoint are 503 with Retry-After while the directory is not loaded, and 500 without details after an internal error', async () => {
+  it('the token endpoint returns 503 with Retry-After without a directory, and 500 without details after an internal error', async () => {
     const empty = new Directory()
     const failing = { ...captureLog(), metrics: createMetricsRegistry() }
     const other = createHttpServer({
@@ -502,7 +502,7 @@ describe('the request rate of an address', () => {
     return post(body, { ...headers, 'x-test-address': address })
   }
 
-  it('the request rate of an address answers failing requests beyond it with 429, and accepts the right secret from there every time', async () => {
+  it('failing requests of an address beyond its rate are 429, and the right secret is accepted from there every time', async () => {
     const address = 'shared'
     for (let count = 0; count < BURST; count++) {
       const answer = await at(address, wrong())
@@ -533,7 +533,7 @@ describe('the request rate of an address', () => {
     for (let count = 0; count < BURST; count++) expectError(await at('fleet', wrong()), 401, 'invalid_client')
   })
 
-  it('the request rate of an address refuses requests unread beyond ten times the rate, and a large body or one of unknown size at once', async () => {
+  it("an address's requests beyond ten times the rate are refused unread, and large or unsized bodies at once", async () => {
     const address = 'flood'
     for (let count = 0; count < BURST; count++) await at(address, wrong())
     const large = form({ padding: 'x'.repeat(8_192) })
@@ -611,7 +611,7 @@ describe('the revocation endpoint', () => {
 })
 
 describe('the log and the metrics', () => {
-  it('the log and the metrics contain no secret, token or header, and a count of every result', async () => {
+  it('the log and the metrics of the token endpoint contain no secret, token or header, and a count of every result', async () => {
     const { body } = await post(form())
     const answers = [post(form(), basic('client-1', secret)), post(form({ scope: secret }))]
     await Promise.all(answers)

@@ -141,14 +141,14 @@ it('check-executor reports no broken rule of a correct endpoint', async () => {
   expect(await brokenBy({})).toEqual({ names: [], losesMoney: false, unknown: [] })
 })
 
-it('check-executor does not know what an endpoint paid that answers every payment with one reference', async () => {
+it('check-executor does not know the payments of an endpoint that answers every payment with one reference', async () => {
   const { names, losesMoney, unknown } = await brokenBy({ hasOneReference: true })
   expect(names).toEqual(['distinct-deliveries', 'own-references'])
   expect(losesMoney).toBe(false)
   expect(unknown).toEqual(['which payments were made, and how often: several were answered with one reference'])
 })
 
-it('check-executor does not know whether an endpoint pays again that hides the number of its payments', async () => {
+it('check-executor does not know of repeated payments when an endpoint hides their number', async () => {
   const { names, unknown } = await brokenBy({ hidesPayments: true, paysBehindAnswers: true })
   expect(names).toEqual([])
   expect(unknown).toEqual([
@@ -226,7 +226,7 @@ it('check-executor reports no broken rule of the example', async () => {
   expect(notKnown(session, found)).toEqual([])
 })
 
-it('check-executor without a restart does not say that nothing was paid twice', async () => {
+it('check-executor without a restart does not report that nothing was paid twice', async () => {
   const call = ['check-executor', exampleUrl, '--secret-file', join(folder, 'secret')]
   const { code, stdout } = await runCommand(call)
   expect(code).toBe(0)
@@ -237,7 +237,7 @@ it('check-executor without a restart does not say that nothing was paid twice', 
   expect(early.stderr).toContain('--memory-seconds needs --restart')
 })
 
-it('check-executor says that nothing was paid twice when the example was restarted', async () => {
+it('check-executor reports that nothing was paid twice when the example was restarted', async () => {
   const pid = join(folder, 'pid')
   const program = join(import.meta.dirname, '../../../../examples/executor/executor.mjs')
   const begin = `"${process.execPath}" "${program}" >/dev/null 2>&1 & echo $! >"${pid}"`

@@ -82,7 +82,7 @@ const RIGHT = { pull: 13, push: 10 }
 
 describe.concurrent('a publisher to which the check connects', () => {
   it.each([false, true])(
-    'a publisher to which the check connects breaks no rule when it is correct (orders: %s)',
+    'a correct publisher to which the check connects breaks no rule (orders: %s)',
     async (publishesOrders) => {
       const results = await pull({ publishesOrders })
       expect(results.flatMap(({ findings }) => findings)).toEqual([])
@@ -142,7 +142,7 @@ describe.concurrent('a publisher to which the check connects', () => {
 })
 
 describe.concurrent('a publisher to which the check connects, besides its mistakes', () => {
-  it('a publisher to which the check connects, besides its mistakes has a book that is too large where the service accepts no such book', async () => {
+  it("a publisher's book is too large where the service accepts no such book", async () => {
     expect(namesOf(await pull({}, {}, { bookEntriesMax: 3 }))).toEqual(['book-too-large'])
   })
 
@@ -150,7 +150,7 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
     ['NONE', TEST_TOKEN, 'market-refused'],
     ['BTCUSD', 'another-token', 'handshake-refused'],
   ])(
-    'a publisher to which the check connects, besides its mistakes is checked no further when the market %s with the token %s is refused: %s',
+    'a publisher is checked no further when the market %s with the token %s is refused: %s',
     async (symbol, token, name) => {
       const publisher = new MistakenPublisher({})
       const url = await publisher.listen()
@@ -163,7 +163,7 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
     },
   )
 
-  it('a publisher to which the check connects, besides its mistakes breaks no rule when it is the publisher of the tests of sources', async () => {
+  it('the publisher of the source tests breaks no rule', async () => {
     const clock = new VirtualClock()
     const random = new Random(7)
     const engine = new PublishingEngine({ symbol: 'BTCUSD', random, publishesOrders: false, keptMax: 10_000 })
@@ -197,7 +197,7 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
 
 describe.concurrent('a publisher that connects to the check', () => {
   it.each([false, true])(
-    'a publisher that connects to the check breaks no rule when it is correct (orders: %s)',
+    'a correct publisher that connects to the check breaks no rule (orders: %s)',
     async (publishesOrders) => {
       const results = await push({ publishesOrders })
       expect(results.flatMap(({ findings }) => findings)).toEqual([])
@@ -224,7 +224,7 @@ describe.concurrent('a publisher that connects to the check', () => {
 })
 
 describe.runIf(process.env.TIDEGATE_LONG === '1')('a publisher that keeps what is not read', () => {
-  it('a publisher that keeps what is not read is reported as backlog-unbounded and by no other name', async () => {
+  it('a publisher with an unbounded backlog is reported as backlog-unbounded and by no other name', async () => {
     expect(namesOf(await pull({ mistake: 'keeps-everything' }, { stall: 2_000 }))).toEqual(['backlog-unbounded'])
   })
 })

@@ -402,7 +402,7 @@ describe('StreamChecker', () => {
     [{ id: '7' }, ['venue is undefined']],
     [{ id: 7, venue: '', side: 'bid' }, ['id is 7, venue is "", side is "bid"']],
   ])(
-    'StreamChecker expects of an execution of tidegate.v1 an id, a venue and the side of the taker: %j',
+    "StreamChecker expects an id, a venue and the taker's side in an execution of tidegate.v1: %j",
     (members, details) => {
       const checker = new StreamChecker({ isExtended: true })
       checker.onMessage(JSON.stringify(acknowledged(M)), 0)

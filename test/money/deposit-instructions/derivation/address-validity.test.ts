@@ -72,7 +72,7 @@ describe('the address validation', () => {
   })
 
   it.each(CRYPTO_NETWORK_NAMES)(
-    'the address validation rejects for %s an empty, padded or very long address',
+    'the address validation for %s rejects an empty, padded or very long address',
     (network) => {
       const [address = ''] = VALID.filter(([of]) => of === network).map(([, text]) => text)
       for (const text of ['', ' ', `${address} `, ` ${address}`, `${address}\n`, address.repeat(20_000)]) {
@@ -125,14 +125,14 @@ describe('the forms in which the store may hold an address', () => {
       'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ',
     ],
   ] as const)(
-    'the forms in which the store may hold an address are, of %s, the text %s and %s',
+    'the stored forms of an address of %s, the text %s, are %s',
     (family, address, canonical) => {
       expect(storedForms(family, address)).toEqual([address, canonical])
     },
   )
 
   it.each(VALID)(
-    'the forms in which the store may hold an address of %s include %s, and no form of another address',
+    'the stored forms of an address of %s include %s, and no form of another address',
     (network, address) => {
       const family = CRYPTO_NETWORKS[network]
       expect(storedForms(family, address)).toContain(address)

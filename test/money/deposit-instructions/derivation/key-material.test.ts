@@ -42,14 +42,14 @@ describe('addresses of a seed', () => {
     expect(addressesOf(ABANDON, family, 1)).toEqual([address])
   })
 
-  it('addresses of a seed of EVM networks are the accounts that Hardhat and Anvil show', () => {
+  it('the addresses of a seed for EVM networks are the accounts that Hardhat and Anvil show', () => {
     expect(addressesOf(seedOf(`${'test '.repeat(11)}junk`), 'evm', 2)).toEqual([
       '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
       '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
     ])
   })
 
-  it('addresses of a seed of STELLAR are those of SEP-5, test 1', () => {
+  it('the addresses of a seed for STELLAR are those of SEP-5, test 1', () => {
     const seed = seedOf('illness spike retreat truth genius clock brain pass fit cave bargain toe')
     expect(Buffer.from(seed).toString('hex')).toMatch(/^e4a5a632e70943ae7f07659df1332160937fad82587216a4/)
     expect(addressesOf(seed, 'stellar', 2)).toEqual([
