@@ -19,13 +19,13 @@ const MISTAKES: Readonly<Record<string, Partial<Simulation>>> = {
 
 describe.skipIf(!hasCompiler)(`losses of power (needs a C compiler; seed ${SEED})`, () => {
   for (let run = 0; run < 5; run++) {
-    it(`losses of power leave the store consistent: run ${run + 1} of 5, 100 disks`, async () => {
+    it(`a loss of power leaves the store consistent: run ${run + 1} of 5, 100 disks`, async () => {
       expect(await simulate({ seed: SEED + run, disks: 100, transactions: 300 })).toEqual([])
     })
   }
 
   for (const [name, mistake] of Object.entries(MISTAKES)) {
-    it(`losses of power are detected to damage a store with this defect: ${name}`, async () => {
+    it(`the power-loss test detects a store with this defect: ${name}`, async () => {
       const bad = await simulate({ seed: SEED, disks: MISTAKE_DISKS, transactions: 200, ...mistake })
       console.info(`${name}: ${bad.length} of ${MISTAKE_DISKS} disks bad, such as: ${bad[0]?.[0]}`)
       expect(bad.length).toBeGreaterThan(0)

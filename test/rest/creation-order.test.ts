@@ -26,7 +26,7 @@ describe('times of creation', () => {
     ['deposit_addresses', ADDRESSES, () => ({ profile_id: profileId, crypto_network: 'ETHEREUM' })],
     ['rules', RULES, (n: number) => ruleBody(profileId, { ref_id: `ordered ${n}` })],
   ])(
-    'times of creation of %s never decrease for a client that reads them while eight others write',
+    'creation times of %s never decrease for a client that reads them while eight others write',
     async (table, path, bodyOf) => {
       const seen = new Map<string, string>()
       let newest = ''

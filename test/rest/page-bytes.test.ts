@@ -67,7 +67,7 @@ function expectFullPages(pages: readonly RestAnswer[], count: number, bytesMax =
 }
 
 describe('the text of a record in a list', () => {
-  it('the text of a record in a list equals an account on its own, for the customer and for the operator', async () => {
+  it('an account in a list has the same text as on its own, for the customer and for the operator', async () => {
     const bodies = [
       `{"account":{"identity_id":"plain"}}`,
       `{"account":{"identity_id":${JSON.stringify(HOSTILE)},"ref_id":${JSON.stringify(`${HOSTILE} ref`)},
@@ -88,7 +88,7 @@ describe('the text of a record in a list', () => {
     }
   })
 
-  it('the text of a record in a list equals a deposit address as it was created', async () => {
+  it('a deposit address in a list has the text with which it was created', async () => {
     const { profile_id } = await newProfile()
     for (const more of [
       { crypto_network: 'ETHEREUM' },
@@ -101,7 +101,7 @@ describe('the text of a record in a list', () => {
     }
   })
 
-  it('the text of a record in a list equals a rule as it was created, for the customer and for the operator', async () => {
+  it('a rule in a list has the text with which it was created, for the customer and for the operator', async () => {
     const { profile_id } = await newProfile()
     const destination = { crypto: { address: '0x52908400098527886E0F7030069857D2E4169EE7', network: 'ETHEREUM' } }
     for (const more of [

@@ -112,7 +112,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     gone.add(victim.id)
   }
 
-  it('pages of lists while others write return every record that still matches exactly once, in both orders, with any page sizes', async () => {
+  it('list pages return every matching record exactly once while others write, in both orders, with any page sizes', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const path = random.pick(paths)
       const query = random.pick(filters[path] as readonly string[]).replace('PROFILE', profileId)
@@ -146,7 +146,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     }
   }, 600_000)
 
-  it('pages of lists while others write lose or repeat no record at a page boundary, with one record per page', async () => {
+  it('list pages lose or repeat no record at a boundary while others write, with one record per page', async () => {
     for (const path of paths) {
       const all = (await read(path, '', 'ASC')).slice(0, 30)
       const seen: string[] = []
@@ -160,7 +160,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
     }
   })
 
-  it('pages of lists while others write refuse a cursor of another customer, other filters, another order or another list', async () => {
+  it('list pages refuse a cursor of another customer, other filters, another order or another list', async () => {
     const stranger = await node.newCustomer()
     const { next_page_cursor: cursor } = await page(ACCOUNTS, 'identity_id=alice', 'ASC', 2)
     const good = `${ACCOUNTS}?identity_id=alice&order=ASC&page_cursor=${cursor}`

@@ -116,7 +116,7 @@ describe('a deposit for a rule', () => {
 })
 
 describe('a deposit without a rule of its own', () => {
-  it('a deposit without a rule of its own is credited, or converted to what its address asks for, or by the oldest rule about the profile', async () => {
+  it('a deposit without its own rule is credited, converted for its address, or by the oldest rule about the profile', async () => {
     const profileId = await newProfile(stand)
     const plain = await newAddress(stand, profileId)
     expect((await report(stand, reportOf(plain))).disposition).toEqual({ code: 'NO_RULE' })
@@ -137,7 +137,7 @@ describe('a deposit without a rule of its own', () => {
     expect((await report(stand, reportOf(plain, { asset: 'PYUSD' }))).disposition).toEqual({ code: 'NO_RULE' })
   })
 
-  it('a deposit without a rule of its own of no known address is kept apart', async () => {
+  it('a deposit without a known address is kept apart', async () => {
     const deposit = await report(stand, reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'))
     expect(deposit).toMatchObject({ status: 'COMPLETED', disposition: { code: 'UNATTRIBUTED' } })
     expect(deposit.profile_id).toBeUndefined()
@@ -147,7 +147,7 @@ describe('a deposit without a rule of its own', () => {
 })
 
 describe('money at a bank', () => {
-  it('money at a bank is known by its memo, also in what a bank makes of it', async () => {
+  it('money at a bank is recognised by its memo, also in a text that the bank has changed', async () => {
     const profileId = await newProfile(stand)
     const wire = {
       source_asset: 'USD',
@@ -190,7 +190,7 @@ describe('a deposit that can be converted without waiting', () => {
     return result.deposit
   }
 
-  it('a deposit that can be converted without waiting is written to as few indexes as lists and keys need', async () => {
+  it('a deposit that converts without waiting is written to as few indexes as lists and keys need', async () => {
     const { rows } = await sql<{ name: string; entries: number }>`
       select relname as name, count(*)::integer as entries from pg_index join pg_class on pg_class.oid = indrelid
       where relname in ('deposits', 'deposit_sightings', 'orchestrations', 'conversions', 'transfers', 'audit')
@@ -243,7 +243,7 @@ describe('a deposit that can be converted without waiting', () => {
     ['into another profile', 'USDG', true],
     ['as the same asset, into another profile', 'USDC', true],
   ])(
-    'a deposit that can be converted without waiting is converted as it is credited, to the same records as by a worker: %s',
+    'a deposit that converts without waiting is converted as it is credited, to the same records as by a worker: %s',
     async (_what, asset, isElsewhere) => {
       const records = []
       for (const isAtOnce of [true, false]) {
@@ -266,7 +266,7 @@ describe('a deposit that can be converted without waiting', () => {
     },
   )
 
-  it('a deposit that can be converted without waiting is left to a worker where it would have to wait, lock something, or leave', async () => {
+  it('a deposit that could be converted at once is left to a worker where it would have to wait, lock something, or leave', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId, { destination_asset: 'USDG' })
     const { address } = rule.source.crypto
@@ -293,7 +293,7 @@ describe('a deposit that can be converted without waiting', () => {
     expect(await isLeft(reportOf(address), market)).toBe(true)
   })
 
-  it('a deposit that can be converted without waiting is recorded, and left to a worker, when its conversion fails', async () => {
+  it('a deposit is recorded, and left to a worker, when its immediate conversion fails', async () => {
     const rule = await newRule(stand, await newProfile(stand), { destination_asset: 'USDG' })
     const broken = () => {
       throw new Error('no settings')

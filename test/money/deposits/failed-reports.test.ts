@@ -25,7 +25,7 @@ async function post(assets: readonly string[]) {
   return { deposits, send: () => stand.node.operator('POST', '/deposits', { deposits }) }
 }
 
-it('a batch that the store did not take at all is answered 503, as one report is, and can be sent again', async () => {
+it('a batch that the store did not accept at all is answered 503, as one report is, and can be sent again', async () => {
   await damageDeposits('USDC')
   const { deposits, send } = await post(['USDC', 'USDC'])
   for (const answer of [await send(), await stand.node.operator('POST', '/deposits', deposits[0])]) {

@@ -45,7 +45,7 @@ async function sightingsOf(depositId: string) {
 }
 
 describe('one payment', () => {
-  it('one payment of three reporters in fifty interleavings is credited once', async () => {
+  it('one payment in the reports of three reporters, in fifty interleavings, is credited once', async () => {
     const random = new Random(20_261_122)
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
@@ -114,7 +114,7 @@ describe('one payment', () => {
 })
 
 describe('a report of what is known', () => {
-  it('a report of what is known is one more sighting, and confirmations only grow', async () => {
+  it('a report of a known payment is one more sighting, and confirmations only grow', async () => {
     const address = await newAddress(stand, await newProfile(stand))
     const body = reportOf(address, { status: 'PENDING', confirmations: 1 })
     const { id } = await report(stand, body)
@@ -136,7 +136,7 @@ describe('a report of what is known', () => {
     ['crypto.address', { crypto: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' } }],
     ['crypto.tx_index', { crypto: { tx_index: 7 } }],
     ['status', { status: 'FAILED' }],
-  ])('a report of what is known with another %s is a conflict, and nothing is credited', async (field, changes) => {
+  ])('a report of a known payment with another %s is a conflict, and nothing is credited', async (field, changes) => {
     const profileId = await newProfile(stand)
     const body = reportOf(await newAddress(stand, profileId))
     const { id } = await report(stand, body)
@@ -152,7 +152,7 @@ describe('a report of what is known', () => {
     expect(await sightingsOf(id)).toMatchObject([{ reports: 1 }])
   })
 
-  it('a report of what is known raises an alarm when it differs', async () => {
+  it('a report of a known payment raises an alarm when it differs', async () => {
     const { reporter, lines } = newReporter(stand)
     const body = reportOf(await newAddress(stand, await newProfile(stand)))
     await reporter.report([readReportOf(stand, body)])
@@ -167,7 +167,7 @@ describe('a report of what is known', () => {
     ])
   })
 
-  it('a report of what is known that was dropped may be mined again', async () => {
+  it('a payment that was dropped may be mined again', async () => {
     const profileId = await newProfile(stand)
     const body = reportOf(await newAddress(stand, profileId), { status: 'PENDING' })
     const { id } = await report(stand, body)
@@ -188,7 +188,7 @@ describe('a report of what is known', () => {
 })
 
 describe('a batch', () => {
-  it('a batch has a result per item, and one that is wrong keeps back no other', async () => {
+  it('a batch has a result per item, and a wrong item keeps back no other', async () => {
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
     const body = reportOf(address)
@@ -263,7 +263,7 @@ async function transactionIds() {
   `.execute(stand.node.db.tables())
 }
 
-it('an operator sees what became of reports, how long the oldest waits, and unattributed deposits', async () => {
+it('an operator sees the outcome of reports, how long the oldest waits, and unattributed deposits', async () => {
   const { reporter, metrics } = newReporter(stand)
   const body = reportOf(await newAddress(stand, await newProfile(stand)))
   const foreign = reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')

@@ -39,13 +39,13 @@ function found(candidates: Partial<Candidates>, arrival: Partial<typeof ARRIVAL>
 }
 
 describe('the rule of the address or memo', () => {
-  it('the rule of the address or memo comes before what the address asks for, and before rules about the profile', () => {
+  it("the rule of the address or memo comes before the address's target asset, and before rules about the profile", () => {
     const address = { ...ADDRESS, conversionTargetAsset: 'USDG' }
     expect(found({ own: rule('own'), address, ofProfile })).toEqual(['own', 'USD'])
   })
 
   it.each(['DELETED', 'PENDING', 'REJECTED'] as const)(
-    'the rule of the address or memo that is %s keeps every other rule away',
+    'a rule of the address or memo that is %s keeps every other rule away',
     (status) => {
       expect(found({ own: rule('own', { status }), ofProfile })).toBe('RULE_NOT_ACTIVE')
     },

@@ -163,7 +163,7 @@ describe('a reversal', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', in_transit: '0', receivable: '0' })
   })
 
-  it('a reversal of held and of unattributed money takes it from there', async () => {
+  it('a reversal of held or unattributed money takes it from there', async () => {
     const { profileId, deposit } = await newDeposit()
     await act(deposit.id, 'hold', { reason: 'to be checked' })
     await act(deposit.id, 'reverse', { reason: 'recalled' })

@@ -24,7 +24,7 @@ async function balancesOf({ profileId }: TestAccount): Promise<unknown> {
 }
 
 describe('a deposit for testing', () => {
-  it('a deposit for testing arrives at an address of the profile, and not before there is one', async () => {
+  it('a sandbox deposit arrives at an address of the profile, and not before there is one', async () => {
     const body = { asset: 'USDC', amount: '12.5', crypto_network: 'BASE' }
     const early = await make(body)
     expect(early.status).toBe(404)
@@ -45,7 +45,7 @@ describe('a deposit for testing', () => {
     expect((await make(given)).body).toMatchObject({ destination_address: made.address })
   })
 
-  it('a deposit for testing of a fiat asset arrives at a memo, or at the profile itself', async () => {
+  it('a sandbox deposit of a fiat asset arrives at a memo, or at the profile itself', async () => {
     const bob = await newAccount(customer, 'bob')
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
     const { rule } = (
@@ -67,7 +67,7 @@ describe('a deposit for testing', () => {
     ['11.01', { status: 'COMPLETED', secondary_status: 'HELD', disposition: { code: 'HELD' } }],
     ['11.02', { status: 'FAILED' }],
     ['11.03', { status: 'COMPLETED', disposition: { code: 'BELOW_MINIMUM' } }],
-  ])('a deposit for testing of %s has the outcome that the amount asks for', async (amount, expected) => {
+  ])('a sandbox deposit of %s has the outcome that the amount asks for', async (amount, expected) => {
     const profile = await newAccount(customer, `of ${amount}`)
     await customer.call('POST', RULES, ruleBody(profile.profileId))
     const { body } = await make({ asset: 'USDC', amount }, profile.profileId)
@@ -86,14 +86,14 @@ describe('a deposit for testing', () => {
     [{ asset: 'USDC', amount: '1', memo_id: 'memo' }, '/memo_id'],
     [{ asset: 'USD', amount: '1', crypto_network: 'BASE' }, '/crypto_network'],
     [{ asset: 'USDC', amount: 1 }, '/amount'],
-  ])('a deposit for testing that is %j is refused at its member', async (body, pointer) => {
+  ])('a sandbox deposit that is %j is refused at its member', async (body, pointer) => {
     const answer = await make(body)
     expect(answer.status, answer.text).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(500)
     expect(answer.body.errors?.[0]).toMatchObject({ pointer })
   })
 
-  it('a deposit for testing is created once for a ref_id of the customer, also by concurrent requests', async () => {
+  it('a sandbox deposit is created once for a ref_id of the customer, also by concurrent requests', async () => {
     const carol = await newAccount(customer, 'carol')
     const body = { asset: 'USD', amount: '7', ref_id: 'payment-1' }
     const answers = await Promise.all([1, 2, 3].map(() => make(body, carol.profileId)))
@@ -117,7 +117,7 @@ describe('a deposit for testing', () => {
     expect((await make(body, theirs.profileId, stranger)).status).toBe(200)
   })
 
-  it('a deposit for testing waits for a person above review_above.deposits', async () => {
+  it('a sandbox deposit waits for a person above review_above.deposits', async () => {
     const { live } = node
     const config = live.config
     live.config = { ...config, 'review_above.deposits': new Map([['USD', '8000']]) }
@@ -128,7 +128,7 @@ describe('a deposit for testing', () => {
     live.config = config
   })
 
-  it('a deposit for testing is for own profiles only', async () => {
+  it('a sandbox deposit is for own profiles only', async () => {
     const stranger = await node.newCustomer()
     expect((await make({ asset: 'USDC', amount: '1' }, alice.profileId, stranger)).status).toBe(404)
   })

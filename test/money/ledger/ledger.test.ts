@@ -105,7 +105,7 @@ describe('postings', () => {
     expect([await balanceOf(a), await balanceOf(b)]).toMatchObject([{ available: '40' }, { available: '60' }])
   })
 
-  it('postings are net: what a batch takes may have come with it', async () => {
+  it('postings are net: an amount that a batch takes may have come with it', async () => {
     const [a] = profiles as [string]
     await postAll(move(EXTERNAL, of(a), 10n), move(of(a), EXTERNAL, 10n))
     expect(await balanceOf(a)).toMatchObject({ available: '0' })
@@ -327,7 +327,7 @@ const byAmount = (differences: readonly LedgerDifference[]) =>
   differences.map(({ kept, recomputed, ...rest }) => ({ ...rest, difference: BigInt(kept) - BigInt(recomputed) }))
 
 describe('the comparison', () => {
-  it('the comparison finds a balance, a checkpoint and a missing balance that are wrong, and only those', async () => {
+  it('the comparison finds a wrong balance, a wrong checkpoint and a missing balance, and only those', async () => {
     const [a, b] = profiles as [string, string]
     await postAll(move(EXTERNAL, of(a), 100n), move(EXTERNAL, of(b, 'held'), 9n), move({ bucket: 'desk' }, of(a), 5n))
     await writeCheckpoints(db)
@@ -436,7 +436,7 @@ describe('postings that were read before', () => {
       -100n,
     ],
   ])(
-    'postings that were read before of which one was %s are found a day later, and so is the balance',
+    'an earlier posting that was %s is found a day later, and so is its balance',
     async (_, statement, opposite, difference) => {
       const [a] = profiles as [string]
       const id = await fillSegment(a, 100n)
@@ -462,7 +462,7 @@ describe('postings that were read before', () => {
     },
   )
 
-  it('postings that were read before have sums that are made again when a balance differs from them, so a wrong sum is found and repaired', async () => {
+  it('sums of earlier postings are made again when a balance differs from them, so a wrong sum is found and repaired', async () => {
     const [a] = profiles as [string]
     await fillSegment(a, 100n)
     await sql`update ledger_sums set amount = amount + 5 where profile_id = ${a}`.execute(db.tables())
@@ -473,7 +473,7 @@ describe('postings that were read before', () => {
     expect((await compare()).differences).toEqual([])
   })
 
-  it('postings that were read before are all read by the doctor, who trusts no sum, finds what was changed, and changes nothing', async () => {
+  it('doctor reads all earlier postings again, trusts no sum, finds the changed ones, and changes nothing', async () => {
     const [a, b] = profiles as [string, string]
     await fillSegment(a, 100n)
     const id = await fillSegment(b, 100n)
@@ -633,7 +633,7 @@ describe('the comparison of transfers', () => {
 })
 
 describe('the upkeep', () => {
-  it('the upkeep compares again and again, counts and names what differs, and registers assets that were added', async () => {
+  it('the upkeep compares again and again, counts and names differences, and registers assets that were added', async () => {
     const [a] = profiles as [string]
     await postAll(move(EXTERNAL, of(a), 100n))
     const clock = new VirtualClock()

@@ -68,7 +68,7 @@ describe('postings', () => {
 })
 
 describe('repayments', () => {
-  it('repayments leave no debt beside what is available, unless a repayment is given back', () => {
+  it('repayments leave no debt beside an available amount, unless a repayment is given back', () => {
     const some = fc.bigInt({ min: 0n, max: 10n ** 30n })
     fc.assert(
       fc.property(fc.array(posting, { maxLength: 12 }), some, fc.boolean(), (all, amount, isOwed) => {
@@ -122,7 +122,7 @@ describe('amounts', () => {
     expect(parseAmount(text, decimals)).toBe(fault)
   })
 
-  it('amounts of 0.500 with 3 decimals are those of 0.5', () => {
+  it('the amount 0.500 with 3 decimals equals 0.5', () => {
     expect(parseAmount('0.500', 1)).toBe(5n)
     expect(formatAmount(0n, 8)).toBe('0')
     expect(formatAmount(-1_050n, 2)).toBe('-10.5')

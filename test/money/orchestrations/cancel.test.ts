@@ -192,7 +192,7 @@ describe('an orchestration is not cancelled', () => {
     expect((await customer.call('GET', `${ORCHESTRATIONS}/${id}`)).body.status).toBe('PROCESSING')
   })
 
-  it('an orchestration is not cancelled when a hold that the operator has opened is over, it is cancelled though it still shows HOLD', async () => {
+  it('an orchestration is cancelled once a hold that the operator has opened is over, though it still shows HOLD', async () => {
     const id = await start()
     await disable(true)
     await work()

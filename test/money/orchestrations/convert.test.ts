@@ -84,7 +84,7 @@ async function serviceSum(bucket: string, asset: string): Promise<string> {
 }
 
 describe('a conversion into a profile', () => {
-  it('a conversion into a profile at par converts what the destination can represent, and leaves the rest available', async () => {
+  it('a conversion at par into a profile converts the amount the destination can represent, and leaves the rest available', async () => {
     const row = await attempt(() => ({ destinationAsset: 'USD', sourceAmount: 12_345_678n, metadata: { note: 'x' } }))
     expect(row).toMatchObject({
       status: 'COMPLETED',
@@ -126,7 +126,7 @@ describe('a conversion into a profile', () => {
     expect(await balanceOf(db, owner.profileId, 'USD')).toMatchObject({ available: 500_000n })
   })
 
-  it('a conversion into a profile of another account shows what left the one and arrived at the other', async () => {
+  it('a conversion into a profile of another account shows the amounts that left the one and arrived at the other', async () => {
     const other = await addOwner(db)
     const row = await attempt(() => ({ destination: { profile: { profile_id: other.profileId } } }))
     const own = { profile_id: owner.profileId, account_id: owner.accountId, amount: '5000000', fee: '0' }
@@ -186,7 +186,7 @@ describe('a conversion whose destination is outside', () => {
     expect(await auditOf(row.id)).toMatchObject([{ action: 'orchestration.deliver' }])
   })
 
-  it('a conversion whose destination is outside waits with HOLD from the conversion on when the payment is above review_above.payments', async () => {
+  it('a conversion with an outside destination waits with HOLD when the payment is above review_above.payments', async () => {
     const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
     const reviewAbove = new Map([['USDG', 4_949_999n]])
     const detail = 'the amount is above review_above.payments'
@@ -211,7 +211,7 @@ describe('a conversion whose destination is outside', () => {
     expect(small).toMatchObject({ step: 'deliver', waiting_for: null, destination_amount: '4949500' })
   })
 
-  it('a conversion whose destination is outside fails when the address is one of this service, and the amount is available again', async () => {
+  it('a conversion to an address of this service fails, and the amount is available again', async () => {
     const key = sql`insert into address_pool (family, address) values ('evm', ${ADDRESS})`
     const destination = { crypto: { address: ADDRESS, network: 'BASE' } } as const
     const row = await attempt(
@@ -293,7 +293,7 @@ async function pass(id: unknown, seconds: number): Promise<void> {
 describe('an orchestration that waits', () => {
   const bitcoin = { sourceAsset: 'BTC', sourceAmount: 10_000_000n, destinationAsset: 'USD' }
 
-  it('an orchestration that waits waits for a price until it expires, the later tried the longer it waits', async () => {
+  it('a waiting orchestration waits for a price until it expires, the later tried the longer it waits', async () => {
     const row = await attempt(() => bitcoin)
     expect(row).toMatchObject({ status: 'PROCESSING', step: 'convert', waiting_for: 'PRICE', kind: 'convert' })
     const secondsAfter = (milliseconds: number, { next_attempt_at }: Record<string, unknown>) =>
@@ -318,14 +318,14 @@ describe('an orchestration that waits', () => {
     expect(await balanceOf(db, owner.profileId, 'BTC')).toMatchObject({ available: 10_000_000n, in_transit: 0n })
   })
 
-  it('an orchestration that waits continues with a price, and shows that it waits no more', async () => {
+  it('a waiting orchestration continues with a price, and shows that it waits no more', async () => {
     const row = await attempt(() => bitcoin)
     await pass(row.id, 1)
     await again({ book: () => bookOf(10n ** 18n) })
     expect(await orchestrationRow(db, row.id as string)).toMatchObject({ status: 'COMPLETED', waiting_for: null })
   })
 
-  it('an orchestration that waits does not expire while it is paused', async () => {
+  it('a waiting orchestration does not expire while it is paused', async () => {
     const row = await attempt(
       () => ({}),
       {},
@@ -346,7 +346,7 @@ describe('an orchestration that waits', () => {
     expect(left).toBeLessThan(86_460_000)
   })
 
-  it('an orchestration that waits waits on hold for the operator, without work', async () => {
+  it('a waiting orchestration is on hold for the operator, without work', async () => {
     const row = await attempt(
       () => ({}),
       {},
@@ -355,7 +355,7 @@ describe('an orchestration that waits', () => {
     expect(row).toMatchObject({ waiting_for: 'HOLD', waiting_detail: expect.stringContaining('DISABLED'), kind: null })
   })
 
-  it('an orchestration that waits waits on hold until a receivable is repaid', async () => {
+  it('a waiting orchestration is on hold until a receivable is repaid', async () => {
     const row = await attempt(
       () => ({}),
       {},
@@ -401,7 +401,7 @@ describe('a claim', () => {
     expect(await entriesOf(id)).toEqual([])
   })
 
-  it('a claim leaves kinds that it does not know, and what is not due', async () => {
+  it('a claim leaves unknown kinds, and work that is not due', async () => {
     owner = await addOwner(db)
     const ids = await startAll(db, [newOrchestration(owner), newOrchestration(owner)])
     await run(sql`delete from orchestration_queue where not orchestration_id = any(${[...ids]}::uuid[])`)

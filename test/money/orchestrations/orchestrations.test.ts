@@ -86,7 +86,7 @@ async function idsOf(query: string): Promise<readonly string[]> {
 }
 
 describe('an orchestration that is asked for', () => {
-  it('an orchestration that is asked for reserves its amount at once, and shows its result', async () => {
+  it('a requested orchestration reserves its amount at once, and shows its result', async () => {
     await fund(10_000_000n)
     const made = await start({ metadata: { invoice: '7' } })
     expect(made).toEqual({
@@ -134,7 +134,7 @@ describe('an orchestration that is asked for', () => {
     expect(list.body).toEqual({ orchestrations: [done], items: [done] })
   })
 
-  it('an orchestration that is asked for with a ref_id that was used before is refused with that one, though the money is gone', async () => {
+  it('an orchestration requested with a used ref_id is refused with the earlier one, though the money is gone', async () => {
     await fund(2_500_000n)
     const wanted = body()
     const answers = await Promise.all([1, 2, 3].map(() => customer.call('POST', ORCHESTRATIONS, wanted)))
@@ -145,7 +145,7 @@ describe('an orchestration that is asked for', () => {
     }
   })
 
-  it('an orchestration that is asked for never commits money twice, however many ask for it', async () => {
+  it('requested orchestrations never commit money twice, however many ask for it', async () => {
     await fund(5_000_000n)
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => customer.call('POST', ORCHESTRATIONS, body({ source_amount: '2' }))),
@@ -170,13 +170,13 @@ describe('an orchestration that is asked for', () => {
       { destination: { crypto: { network: 'ETHEREUM', address: '0x1' } } },
       '/destination/crypto/address',
     ],
-  ])('an orchestration that is asked for is refused with %s', async (_, changes, pointer) => {
+  ])('a requested orchestration is refused with %s', async (_, changes, pointer) => {
     const answer = await customer.call('POST', ORCHESTRATIONS, body(changes))
     expect(answer.status).toBe(400)
     expect(answer.body.errors).toMatchObject([{ pointer }])
   })
 
-  it('an orchestration that is asked for is refused when the same asset would stay in the same profile, and nothing is reserved', async () => {
+  it('a requested orchestration is refused when the same asset would stay in the same profile, and nothing is reserved', async () => {
     const before = await node.operator('GET', `/profiles/${alice.profileId}/balances`)
     const same = { destination_asset: 'USDC' }
     const named = { ...same, destination: { profile: { profile_id: alice.profileId } } }
@@ -188,7 +188,7 @@ describe('an orchestration that is asked for', () => {
     expect((await node.operator('GET', `/profiles/${alice.profileId}/balances`)).body).toEqual(before.body)
   })
 
-  it('an orchestration that is asked for is refused to an address of this service, and for a profile of another customer', async () => {
+  it('a requested orchestration is refused to an address of this service, and for a profile of another customer', async () => {
     const { body: made } = await customer.call('POST', RULES, ruleBody(alice.profileId))
     const { address } = made.rule.source.crypto
     const own = await customer.call(
@@ -206,7 +206,7 @@ describe('an orchestration that is asked for', () => {
     expect((await stranger.call('GET', `${ORCHESTRATIONS}?ids=${id}`)).body.items).toEqual([])
   })
 
-  it('an orchestration that is asked for is refused while a gate is closed', async () => {
+  it('a requested orchestration is refused while a gate is closed', async () => {
     await fund(10_000_000n)
     await node.operator('PATCH', '/controls', { paused: { pairs: ['USDC/USDG'] } })
     expect((await customer.call('POST', ORCHESTRATIONS, body())).body).toMatchObject({ status: 403, code: 'paused' })
@@ -252,7 +252,7 @@ describe('an orchestration of a rule', () => {
 })
 
 describe('the list', () => {
-  it('the list is filtered by each member, by one name or the other', async () => {
+  it('the list of orchestrations is filtered by each member, by one name or the other', async () => {
     await fund(10_000_000n)
     const first = await start({ ref_id: 'filtered 1' })
     const second = await start({ ref_id: 'filtered 2', destination_asset: 'USD' })
@@ -279,7 +279,7 @@ describe('the list', () => {
     expect(await idsOf(`&ids=${second.id}&updated_at.gt=${changed}`)).toEqual([])
   })
 
-  it('the list refuses too many values, and ids that are none', async () => {
+  it('the list of orchestrations refuses too many values, and malformed ids', async () => {
     const many = Array.from({ length: 101 }, () => 'ref_id=x').join('&')
     expect((await customer.call('GET', `${ORCHESTRATIONS}?${many}`)).status).toBe(400)
     expect((await customer.call('GET', `${ORCHESTRATIONS}?ids=x`)).status).toBe(400)
@@ -295,7 +295,7 @@ describe('the operator', () => {
   const disable = (admin_disabled: boolean) =>
     node.operator('PATCH', `/accounts/${alice.accountId}`, { admin_disabled })
 
-  it('the operator releases what is on hold, once what held it is over', async () => {
+  it('the operator releases an orchestration on hold, once the reason is over', async () => {
     await fund(10_000_000n)
     const { id, expires_at } = await start()
     await disable(true)
@@ -332,7 +332,7 @@ describe('the operator', () => {
     expect((await node.operator('POST', `/orchestrations/${id}/release`)).status).toBe(409)
   })
 
-  it('the operator rejects what is on hold, and the amount stays with the profile', async () => {
+  it('the operator rejects an orchestration on hold, and the amount stays with the profile', async () => {
     await fund(10_000_000n)
     const { id } = await start()
     const reject = () => node.operator('POST', `/orchestrations/${id}/reject`, { reason: 'origin not known' })
@@ -348,7 +348,7 @@ describe('the operator', () => {
     await disable(false)
   })
 
-  it('the operator retries what failed, with the money that came back', async () => {
+  it('the operator retries a failed orchestration, with the money that came back', async () => {
     await fund(2_500_000n)
     const { id } = await start({ destination_asset: 'USD' })
     const retry = () => node.operator('POST', `/orchestrations/${id}/retry`)
@@ -430,7 +430,7 @@ describe('the operator', () => {
       expect(await violations()).toEqual([])
     })
 
-    it('a payment that fails gives its fee back, its retry is charged, and so is one that was paid after all', async () => {
+    it('a failed payment gives its fee back, its retry is charged, and so is one that was paid after all', async () => {
       await fund(2_500_000n)
       const before = await collected()
       const { id } = await start({ destination_asset: 'USDC', destination })
@@ -450,7 +450,7 @@ describe('the operator', () => {
       expect(await violations()).toEqual([])
     })
 
-    it('a second failed payment of what a conversion was charged for gives back no fee', async () => {
+    it('a second failed payment of a charged conversion gives back no fee', async () => {
       await fund(2_500_000n)
       const before = await collected()
       let { id } = await start({ destination })
@@ -464,7 +464,7 @@ describe('the operator', () => {
     })
   })
 
-  it('the operator pauses what is configured, and wakes what waits when the pause ends', async () => {
+  it('the operator pauses the configured parts, and waiting orchestrations wake when the pause ends', async () => {
     await fund(10_000_000n)
     const unknown = await node.operator('PATCH', '/controls', {
       paused: { assets: ['XYZ'], networks: ['MARS'], pairs: ['USDC', 'USDC/LTC'] },

@@ -91,7 +91,7 @@ describe('the reversal of a deposit', () => {
     expect(await balanceOf(db, owner.profileId, 'USDC')).toEqual(after)
   })
 
-  it('the reversal of a deposit leaves one that is converted', async () => {
+  it('the reversal of a deposit leaves a converted orchestration', async () => {
     const started = orchestration()
     await start(started)
     await sql`update orchestrations set step = 'deliver' where id = ${started.id}`.execute(db.tables())

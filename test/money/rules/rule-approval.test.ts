@@ -166,7 +166,7 @@ describe('an invalid step', () => {
     }
   })
 
-  it('an invalid step does not include deleting a waiting rule, by its customer or by the operator', async () => {
+  it('deleting a waiting rule is a valid step, for its customer and for the operator', async () => {
     const rule = await make()
     const deleted = await customer.call('DELETE', `${RULES}/${rule.id}`)
     expect(deleted.body).toEqual({ rule: { ...rule, status: 'DELETED' } })

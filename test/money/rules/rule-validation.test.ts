@@ -223,7 +223,7 @@ describe('a query of rules', () => {
 describe('the checks of a request', () => {
   const reads = ['orchestration:read_orchestration_rule']
 
-  it('the checks of a request begin with path, method, token, in this order', async () => {
+  it('the checks of a rule request begin with path, method, token, in this order', async () => {
     expect((await node.send('POST', '/v2/orchestration/rulez', '{')).status).toBe(404)
     const wrongMethod = await node.send('PATCH', RULES, '{')
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -233,7 +233,7 @@ describe('the checks of a request', () => {
     expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
   })
 
-  it('the checks of a request include the scope before the body', async () => {
+  it('the checks of a rule request include the scope before the body', async () => {
     const reader = await node.newCustomer(reads)
     for (const [method, path] of [
       ['POST', RULES],
@@ -249,7 +249,7 @@ describe('the checks of a request', () => {
     expect((await writer.call('GET', `${RULES}?limit=x`)).status).toBe(403)
   })
 
-  it('the checks of a request include the rate before the body, per operation', async () => {
+  it('the checks of a rule request include the rate before the body, per operation', async () => {
     const slow = await RestNode.open({ ratePerSecond: 1 })
     const caller = await slow.newCustomer()
     const answers: RestAnswer[] = []
@@ -262,7 +262,7 @@ describe('the checks of a request', () => {
     await slow.close()
   })
 
-  it('the checks of a request include type, then length, then content of the body', async () => {
+  it('the checks of a rule request include type, then length, then content of the body', async () => {
     const large = 'x'.repeat(1_048_577)
     const text = await customer.call('POST', RULES, large, { 'content-type': 'text/plain' })
     expect(text).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
@@ -271,7 +271,7 @@ describe('the checks of a request', () => {
     expect((await customer.call('POST', RULES, full)).body.code).toBe('invalid_request')
   })
 
-  it('the checks of a request include content before records: 400, then 404, then 409', async () => {
+  it('the checks of a rule request include content before records: 400, then 404, then 409', async () => {
     const taken = body()
     await customer.call('POST', RULES, taken)
     const unknownId = '018f0000-0000-7000-8000-000000000000'
@@ -283,7 +283,7 @@ describe('the checks of a request', () => {
 })
 
 describe('every response', () => {
-  it('every response has its content type, rate headers and request id', async () => {
+  it('every response of the rules API has its content type, rate headers and request id', async () => {
     for (const answer of [await create({}), await customer.call('GET', RULES), await create({ nickname: '' })]) {
       const type = answer.status === 200 ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
       expect(answer.headers.get('content-type')).toBe(type)
@@ -293,7 +293,7 @@ describe('every response', () => {
     }
   })
 
-  it('every response is sent without a body to HEAD', async () => {
+  it('every response of the rules API is sent without a body to HEAD', async () => {
     const answer = await customer.call('HEAD', RULES)
     expect([answer.status, answer.text]).toEqual([200, ''])
   })

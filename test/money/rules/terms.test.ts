@@ -107,7 +107,7 @@ describe('the source network', () => {
 describe('the destination', () => {
   const base = { source_asset: 'USD', destination_asset: 'USDC' }
 
-  it('the destination is an address of a network that carries the asset', () => {
+  it('the destination of a rule is an address of a network that carries the asset', () => {
     const destination = (network: 'ETHEREUM' | 'BNB', address: string) => ({ crypto: { network, address } })
     expect(faults({ ...base, destination: destination('ETHEREUM', ETHEREUM_ADDRESS) })).toEqual([])
     expect(faults({ ...base, destination: destination('BNB', ETHEREUM_ADDRESS) })).toEqual([
@@ -120,18 +120,18 @@ describe('the destination', () => {
     }
   })
 
-  it('the destination is a bank account for fiat assets', () => {
+  it('the destination of a rule is a bank account for fiat assets', () => {
     const destination = { fiat: { fiat_account_id: 'account' } }
     expect(faults({ destination })).toEqual([])
     expect(faults({ ...base, destination })).toHaveLength(1)
   })
 
-  it('the destination is a profile, also when it is omitted', () => {
+  it('the destination of a rule is a profile, also when it is omitted', () => {
     expect(faults({ ...base, destination: { profile: { profile_id: 'p' } } })).toEqual([])
     expect(faults(base)).toEqual([])
   })
 
-  it('the destination has all its errors reported together with those of the source', () => {
+  it('the destination of a rule has all its errors reported together with those of the source', () => {
     const destination = { crypto: { network: 'BITCOIN', address: 'x' } } as const
     const source = { crypto: { network: 'BITCOIN' } } as const
     expect(faults({ source_asset: 'SOL', destination_asset: 'USD', source, destination })).toHaveLength(4)

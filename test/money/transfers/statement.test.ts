@@ -146,7 +146,7 @@ describe('a statement', () => {
     expect(JSON.stringify(body)).toContain(name)
   })
 
-  it('a statement is of a profile that exists', async () => {
+  it('a statement is of an existing profile', async () => {
     const path = `/profiles/${newId()}/statement?${new URLSearchParams(ALWAYS)}`
     expect((await node.operator('GET', path)).status).toBe(404)
   })

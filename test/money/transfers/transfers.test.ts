@@ -107,7 +107,7 @@ describe('a transfer', () => {
     expect(JSON.stringify(items)).toBe(JSON.stringify([transfer]))
   })
 
-  it('a transfer omits what has no value', async () => {
+  it('a transfer omits members without a value', async () => {
     const [id = ''] = await write(customer, [{ amount: 100n }])
     const transfer = await get(id)
     expect(transfer).toMatchObject({ amount: '0.0001', fee: '0', total: '0.0001', metadata: {} })
@@ -153,7 +153,7 @@ describe('a transfer', () => {
 })
 
 describe('the list', () => {
-  it('the list is filtered, by every filter alone and with others, and paged', async () => {
+  it('the list of transfers is filtered, by every filter alone and with others, and paged', async () => {
     const who = await node.newCustomer()
     const { profileId: second } = await newAccount(who)
     const groupId = newId()
@@ -209,7 +209,7 @@ describe('the list', () => {
     expect(until.at(-1)).toEqual(first)
   })
 
-  it('the list finds what has changed since a time, wherever it is in the order of the list', async () => {
+  it('the list of transfers finds changes since a time, wherever they are in the order of the list', async () => {
     const who = await node.newCustomer()
     const ids = await write(who, [{}, {}, { asset: 'BTC' }, {}])
     const [first = '', second = ''] = ids
@@ -231,7 +231,7 @@ describe('the list', () => {
   })
 
   it.each([['status=DONE'], ['type=GIFT'], ['ids=1'], ['limit=0'], ['created_at.gt=now'], ['page_cursor=abc']])(
-    'the list refuses %s',
+    'the list of transfers refuses %s',
     async (query) => {
       expect((await customer.call('GET', `${TRANSFERS}?${query}`)).status).toBe(400)
     },
@@ -239,7 +239,7 @@ describe('the list', () => {
 })
 
 describe('a customer', () => {
-  it('a customer ends a page early where very many match a filter and few the others, and leads to each of those once', async () => {
+  it('a page of transfers ends early where very many match a filter and few the others, and leads to each once', async () => {
     const other = await node.newCustomer()
     // The oldest, the newest and one in between are of another asset; pages look at 5,000.
     await sql`
@@ -285,7 +285,7 @@ describe('a customer', () => {
     }
   })
 
-  it('a customer sees what a profile has, by asset; the operator sees what it owes too', async () => {
+  it("a customer sees a profile's balances by asset; the operator sees its debts too", async () => {
     const { profileId: id } = await newAccount(customer)
     expect((await customer.call('GET', `/v2/profiles/${id}/balances`)).body).toEqual({ items: [] })
     await credit(node.db, id, 'USDC', 10_500_000n)

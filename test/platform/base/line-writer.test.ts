@@ -57,7 +57,7 @@ describe.skipIf(!canMakeFifo)('LineWriter on pipes (needs mkfifo)', () => {
     expect(writer.dropped).toBe(0)
   })
 
-  it('LineWriter on pipes keeps what a full pipe does not take up to a number of bytes, and reports what it dropped', async () => {
+  it('LineWriter keeps up to a number of bytes that a full pipe does not take, and reports the lines it dropped', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 100_000)
     for (let number = 0; number < 1_000; number++) {

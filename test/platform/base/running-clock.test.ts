@@ -10,7 +10,7 @@ function started() {
   return { clock, running, now: () => running.monotonicMilliseconds() }
 }
 
-it('the time of a process that runs is counted exactly', () => {
+it('the time of a running process is counted exactly', () => {
   const { clock, now, running } = started()
   const fired: number[] = []
   running.schedule(1_234, () => fired.push(clock.monotonicMilliseconds()))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { TokenBucket } from '../../../src/platform/base/token-bucket.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
-test('a burst at once, then one at a time, with the wait named', () => {
+test('a token bucket allows a burst at once, then one at a time, with the wait named', () => {
   const clock = new VirtualClock()
   const bucket = new TokenBucket(clock, 4, 2)
   expect([bucket.left, bucket.fullInMilliseconds]).toEqual([2, 0])

@@ -121,7 +121,7 @@ describe('a request with two readings', () => {
 })
 
 describe('Host', () => {
-  it('Host must be present exactly once in HTTP/1.1', async () => {
+  it('the Host header must be present exactly once in HTTP/1.1', async () => {
     expectProblem(await onlyAnswer(`GET /things HTTP/1.1\r\n${CLOSE}\r\n`), 400, 'invalid_request')
     const twice = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: a\r\nhOST: b\r\n${CLOSE}\r\n`)
     expectProblem(twice, 400, 'invalid_request')
@@ -130,7 +130,7 @@ describe('Host', () => {
   })
 
   it.each(['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a', 'a'.repeat(301)])(
-    'Host that is no host is 400: %s',
+    'a malformed Host is 400: %s',
     async (host) => {
       const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)
       expectProblem(answer, 400, 'invalid_request')
@@ -138,11 +138,11 @@ describe('Host', () => {
     },
   )
 
-  it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])('Host may be %j', async (host) => {
+  it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])('the Host header may be %j', async (host) => {
     expect((await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)).status).toBe(200)
   })
 
-  it('Host may be absent in HTTP/1.0', async () => {
+  it('the Host header may be absent in HTTP/1.0', async () => {
     expect((await onlyAnswer('GET /things HTTP/1.0\r\n\r\n')).status).toBe(200)
   })
 })
@@ -232,7 +232,7 @@ describe('slowness', () => {
 describe('Expect: 100-continue', () => {
   const request = (path: string, fields = '') =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}Expect: 100-continue\r\n${fields}`
-  it('Expect: 100-continue gets 100 Continue once every check that needs no body has passed', async () => {
+  it('a request with Expect: 100-continue gets 100 Continue once every check that needs no body has passed', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(request('/things', `Content-Length: 2\r\n${CLOSE}\r\n`))
@@ -243,7 +243,7 @@ describe('Expect: 100-continue', () => {
       [200, '{"body":{}}'],
     ])
   })
-  it('Expect: 100-continue keeps the connection', async () => {
+  it('a request with Expect: 100-continue keeps the connection', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(request('/things', 'Content-Length: 2\r\n\r\n'))
@@ -251,7 +251,7 @@ describe('Expect: 100-continue', () => {
     socket.write(`{}GET /things HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([100, 200, 200])
   })
-  it('Expect: 100-continue is refused at once where the head decides, and the connection ends', async () => {
+  it('a request with Expect: 100-continue is refused at once where the head decides, and the connection ends', async () => {
     expectProblem(await onlyAnswer(request('/nothing', 'Content-Length: 2\r\n\r\n')), 404, 'not_found')
   })
   it('an Expect header other than 100-continue is not met and not refused', async () => {
@@ -295,7 +295,7 @@ describe('requests sent ahead', () => {
 })
 
 describe('connections', () => {
-  it('connections have a limit, at which the one that has been silent longest goes', async () => {
+  it('a full listener closes the connection that has been silent longest', async () => {
     const own = createHttpServer({
       ...options,
       requestMilliseconds: 60_000,

@@ -114,7 +114,7 @@ describe('the first check that fails answers', () => {
 })
 
 describe('the query', () => {
-  it('the query is not read for who is not let in', async () => {
+  it('the query of an unauthorized request is not read', async () => {
     // One that could not be read without an error, and that takes long to read.
     const target = `/things?${'%&'.repeat(5_000)}`
     for (const token of [undefined, 'disabled', 'poor'])
@@ -130,7 +130,7 @@ describe('the query', () => {
     expect([answer.status, JSON.parse(answer.body).errors[0].parameter]).toEqual([400, 'color'])
   })
 
-  it('the query of 480 KB costs next to nothing without a token', async () => {
+  it('a query of 480 KB costs next to nothing without a token', async () => {
     const own = createHttpServer({ ...options, headerBytesMax: 524_288 })
     const seen: unknown[] = []
     own.get('/guarded', {

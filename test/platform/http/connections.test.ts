@@ -261,7 +261,7 @@ describe('a connection whose broken request was answered', () => {
 })
 
 describe('closing', () => {
-  it('closing does not wait for TLS handshakes that go nowhere', async () => {
+  it('closing a listener does not wait for TLS handshakes that go nowhere', async () => {
     const app = createHttpServer({
       listener: 'public',
       log: captureLog().log,

@@ -39,11 +39,11 @@ describe('Host', () => {
     expect(problemOf({ host })).toBe('misdirected_request')
   })
 
-  it('Host that is not sent at all comes from no browser', () => {
+  it('a request without a Host comes from no browser', () => {
     expect(problemOf({})).toBeUndefined()
   })
 
-  it('Host is checked with the current names', () => {
+  it('the Host is checked with the current names', () => {
     allowed = [...allowed, 'new.example']
     expect(problemOf({ host: 'new.example' })).toBeUndefined()
   })
@@ -69,11 +69,11 @@ describe('Origin', () => {
     expect(problemOf({ origin, host })).toBe('foreign_origin')
   })
 
-  it('Origin cannot be checked without a Host', () => {
+  it('the Origin cannot be checked without a Host', () => {
     expect(problemOf({ origin: 'http://localhost' })).toBe('foreign_origin')
   })
 
-  it('Origin comes after Host', () => {
+  it('the Origin check comes after the Host check', () => {
     expect(problemOf({ origin: 'http://attacker.example', host: 'attacker.example' })).toBe('misdirected_request')
   })
 })

@@ -131,7 +131,7 @@ describe.each([
 })
 
 describe('bytes', () => {
-  it('bytes of a body count while it is read, and until the answer', async () => {
+  it('the bytes of a body count while it is read, and until the answer', async () => {
     const { connections, connect, release } = await open(1_048_576)
     const head = `POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: ${200 * KIBIBYTE}\r\n\r\n`
     const client = await connect(head)
@@ -178,7 +178,7 @@ describe('bytes', () => {
 })
 
 describe('the budget', () => {
-  it('the budget is kept by cutting the oldest', async () => {
+  it('the intake budget is kept by cutting the oldest', async () => {
     const { connections, connect, cuts } = await open(256 * KIBIBYTE)
     const clients: Client[] = []
     for (let count = 0; count < 8; count++) clients.push(await connect(unfinished(32 * KIBIBYTE)))
@@ -194,7 +194,7 @@ describe('the budget', () => {
     expect(answer?.status).toBe(200)
   })
 
-  it('the budget is divided: an address with a quarter pays for itself, and others keep what they have', async () => {
+  it('the intake budget is divided: an address with a quarter pays for itself, and others keep what they have', async () => {
     const { connections, connect } = await open(256 * KIBIBYTE, undefined, (address) => address)
     const other = await connect(unfinished(20 * KIBIBYTE), '127.0.0.2')
     const clients: Client[] = []
@@ -207,7 +207,7 @@ describe('the budget', () => {
     expect(answer?.status).toBe(200)
   })
 
-  it('the budget is not kept at the cost of small requests, however old', async () => {
+  it('the intake budget is not kept at the cost of small requests, however old', async () => {
     const { connections, connect } = await open(256 * KIBIBYTE)
     const small = await connect(unfinished(2 * KIBIBYTE))
     for (let count = 0; count < 100; count++) {
@@ -219,7 +219,7 @@ describe('the budget', () => {
     expect(answer?.status).toBe(200)
   })
 
-  it('the budget covers idle connections whose last head was large, and requests ahead that are not answered', async () => {
+  it('the intake budget covers idle connections whose last head was large, and unanswered requests ahead', async () => {
     const { connections, connect, cuts } = await open(512 * KIBIBYTE)
     const ahead = `GET /wait HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(30 * KIBIBYTE)}\r\n\r\n`
     for (let count = 0; count < 20; count++) {
@@ -231,7 +231,7 @@ describe('the budget', () => {
     expect(cuts.length).toBeGreaterThan(0)
   })
 
-  it('the budget leaves the request with five arrays of a hundred long entries alone', async () => {
+  it('the intake budget leaves the request with five arrays of a hundred long entries alone', async () => {
     const { url } = await open(67_108_864)
     const array = (name: string) =>
       Array(100)
@@ -244,7 +244,7 @@ describe('the budget', () => {
 })
 
 describe('a message that arrives too slowly', () => {
-  it('a message that arrives too slowly is 408 when it is a head, and the connection ends', async () => {
+  it('a head that arrives too slowly is 408, and the connection ends', async () => {
     const { clock, connect, connections } = await open(1_048_576)
     const client = await connect(HEAD)
     const text = readToEnd(client.socket)
@@ -254,7 +254,7 @@ describe('a message that arrives too slowly', () => {
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([408])
   })
 
-  it('a message that arrives too slowly is answered 408 by its route when it is a body', async () => {
+  it('a body that arrives too slowly is answered 408 by its route', async () => {
     const { clock, connect } = await open(1_048_576)
     const client = await connect('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{')
     const text = readToEnd(client.socket)
@@ -264,7 +264,7 @@ describe('a message that arrives too slowly', () => {
     ])
   })
 
-  it('a message that arrives too slowly is none when more than the least rate has come, when nothing is read, or when there is none', async () => {
+  it('a message above the least rate, or one that is not read, is never too slow', async () => {
     const { clock, connect, connections } = await open(1_048_576)
     const quick = await connect(unfinished(10 * KIBIBYTE))
     const idle = await connect(WHOLE)

@@ -7,7 +7,7 @@ function read(text: string) {
 }
 
 describe('readJson', () => {
-  it('readJson reads what JSON.parse reads, and finds no fault in it', () => {
+  it('readJson reads the same value as JSON.parse, and finds no fault in it', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2, '\t'), (value, indent) => {
         const text = JSON.stringify(value, null, indent)

@@ -129,7 +129,7 @@ describe('the query of a list', () => {
     expect(await faults(query)).toEqual([{ parameter, detail }])
   })
 
-  it('the query of a list names all that is wrong, up to twenty', async () => {
+  it('the query of a list names all faults, up to twenty', async () => {
     expect(await faults('limit=x&order=y&ids=z')).toEqual([
       { parameter: 'ids', detail: 'must be UUIDs' },
       { parameter: 'limit', detail: 'must be a whole number from 1 to 1000' },
@@ -176,7 +176,7 @@ describe('the query of a list', () => {
     expect((user + system) / 1_000 / repetitions).toBeLessThan(25)
   })
 
-  it('the query of a list ignores what it does not know, and names it', async () => {
+  it('the query of a list ignores unknown parameters, and names them', async () => {
     const { query, ignored } = await read(
       'colour=red&colour=blue&%0D%0Ax=1&limit[]=0&constructor=1&__proto__=2&limit=5',
     )
@@ -290,7 +290,7 @@ describe('times', () => {
     expect(await faults(`created_at.gte=${time}`)).toMatchObject([{ parameter: 'created_at.gte' }])
   })
 
-  it('times may be given once each', async () => {
+  it('the bounds of a time filter may be given once each', async () => {
     expect(await faults(`created_at.lt=${T}&created_at.lt=${T}`)).toEqual([
       { parameter: 'created_at.lt', detail: 'must not be repeated' },
     ])

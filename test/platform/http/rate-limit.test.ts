@@ -49,7 +49,7 @@ describe('a rate limit', () => {
 })
 
 describe('the keys', () => {
-  it('the keys are bounded, and the least recently used goes first', () => {
+  it('the keys of a rate limit are bounded, and the least recently used goes first', () => {
     const limit = limiter(new VirtualClock(), 3)
     const exhaust = (key: string) => {
       for (let count = 0; count < 5; count++) limit.take(key)
@@ -66,7 +66,7 @@ describe('the keys', () => {
     expect(limit.size).toBe(3)
   })
 
-  it('the keys that are full again are forgotten, so a flood gives its memory back', () => {
+  it('the keys of a rate limit that are full again are forgotten, so a flood gives its memory back', () => {
     const clock = new VirtualClock()
     const limit = limiter(clock)
     for (let count = 0; count < 100; count++) limit.take(`x${count}`)
@@ -76,7 +76,7 @@ describe('the keys', () => {
     expect(limit.size).toBe(60)
   })
 
-  it('the keys that are not full are kept while there is space', () => {
+  it('the keys of a rate limit that are not full are kept while there is space', () => {
     const clock = new VirtualClock()
     const limit = limiter(clock)
     for (let count = 0; count < 5; count++) limit.take('a')

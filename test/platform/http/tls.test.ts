@@ -43,7 +43,7 @@ describe('a certificate and its key', () => {
       'keyFile',
       'is not a private key in PEM without a passphrase',
     ],
-  ])('a certificate and its key of which one cannot serve are named: %s', (_case, bad, part, fault) => {
+  ])('an unusable certificate or key is named: %s', (_case, bad, part, fault) => {
     files.write({ ...good, ...bad })
     const found = faultOf(() => readTlsFiles(files, NOW))
     files.write(good)
@@ -52,7 +52,7 @@ describe('a certificate and its key', () => {
     expect(found.message).not.toContain('BEGIN')
   })
 
-  it('a certificate and its key that are not there are named', () => {
+  it('a missing certificate and key are named', () => {
     const missing = { ...files, keyFile: `${files.keyFile}.missing` }
     expect(faultOf(() => readTlsFiles(missing, NOW))).toEqual({
       part: 'keyFile',
@@ -60,7 +60,7 @@ describe('a certificate and its key', () => {
     })
   })
 
-  it('a certificate and its key that work but should be put right give warnings', () => {
+  it('a usable certificate with a weakness gives warnings', () => {
     expect(readTlsFiles(files, DAYS.to.getTime() + 1_000).warnings).toEqual([
       expect.stringContaining('the certificate expired on Jul  1'),
     ])

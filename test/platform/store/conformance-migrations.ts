@@ -58,7 +58,7 @@ export function describeMigrations(db: () => Db): void {
       await expect(readSchemaState(db(), [changed, second])).rejects.toThrow(SchemaProblem)
     })
 
-    it('migrations reject one whose applied text differs', async () => {
+    it('a migration whose applied text differs is rejected', async () => {
       await migrate(db(), log, [first])
       const changed = { ...first, text: `${first.text} ` }
       const error = await migrate(db(), log, [changed, second]).catch((caught: unknown) => caught)

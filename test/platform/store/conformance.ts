@@ -80,7 +80,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(2)
       })
 
-      it('name the violated constraint', async () => {
+      it('a failed query names the violated constraint', async () => {
         await clear()
         const insert = () => db.tables<Tables>().insertInto('item').values({ id: 1, amount: 1 }).execute()
         await insert()

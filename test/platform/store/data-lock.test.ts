@@ -192,7 +192,7 @@ describe('the lock of a data folder', () => {
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
   })
 
-  it(`the lock of a data folder is acquired by exactly one of many attempts to replace a dead holder, in any order of their steps (seed ${SEED})`, async () => {
+  it(`the lock of a data folder goes to exactly one of many attempts to replace a dead holder, in any order (seed ${SEED})`, async () => {
     await mkdir(folder, { recursive: true })
     const random = randomOf(SEED)
     // Mostly concurrent and sometimes delayed: a step based on outdated information must do no harm.
@@ -280,7 +280,7 @@ describe('a lock of an earlier version without a socket', () => {
   it.each([
     ['names a process that has ended', { pid: 2 ** 22 + 1, process_start: 'x' }],
     ['names our number as of another start', { pid: process.pid, process_start: 'node:1' }],
-  ])('a lock of an earlier version without a socket that %s is replaced', async (_, content) => {
+  ])("an earlier version's lock without a socket that %s is replaced", async (_, content) => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), JSON.stringify({ ...content, started: '', nonce: randomUUID() }))
     const held = await acquire()
@@ -288,7 +288,7 @@ describe('a lock of an earlier version without a socket', () => {
     await held.release()
   })
 
-  it('a lock of an earlier version without a socket that names a living process of unknown start time is refused', async () => {
+  it("an earlier version's lock that names a living process of unknown start time is refused", async () => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), JSON.stringify({ pid: process.pid, process_start: '' }))
     await expect(acquire()).rejects.toThrow(`${folder} is in use by process ${process.pid}`)
@@ -298,7 +298,7 @@ describe('a lock of an earlier version without a socket', () => {
 describe('a lock whose holder does not answer', () => {
   const takeOver = async () => await acquireDataLock(folder, { log, takeOver: true })
 
-  it('a lock whose holder does not answer is replaced when the holder ran on this host in this boot', async () => {
+  it('a lock with a silent holder is replaced when the holder ran on this host in this boot', async () => {
     fileSystem.type = NFS
     await leaveLock({})
     const held = await acquire()
@@ -306,7 +306,7 @@ describe('a lock whose holder does not answer', () => {
     await held.release()
   })
 
-  it('a lock whose holder does not answer is refused when the holder ran on another host, and replaced only with --take-over', async () => {
+  it('a lock with a silent holder is refused when the holder ran on another host, and replaced only with --take-over', async () => {
     fileSystem.type = EXT4
     await leaveLock({ host: 'other' })
     const refusal = await acquire().catch((error: Error) => error.message)
@@ -322,14 +322,14 @@ describe('a lock whose holder does not answer', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('a lock whose holder does not answer is refused after a reboot of a host with this name, on a file system that several machines can mount', async () => {
+  it('a lock with a silent holder is refused after a reboot of a host with this name, on a shared file system', async () => {
     fileSystem.type = NFS
     await leaveLock({ boot_id: randomUUID() })
     await expect(acquire()).rejects.toThrow('--take-over')
     await (await takeOver()).release()
   })
 
-  it('a lock whose holder does not answer is replaced after a reboot of this machine, on a file system that only it can mount', async () => {
+  it('a lock with a silent holder is replaced after a reboot of this machine, on a file system that only it can mount', async () => {
     fileSystem.type = EXT4
     await leaveLock({ boot_id: randomUUID() })
     const held = await acquire()
@@ -337,7 +337,7 @@ describe('a lock whose holder does not answer', () => {
     await held.release()
   })
 
-  it('a lock whose holder does not answer is refused also by a process that replaces a dead holder, on another host', async () => {
+  it('a lock with a silent holder on another host is refused also by a process that replaces a dead holder', async () => {
     await leaveLock({})
     const content = await readFile(lock(), 'utf8')
     const claim = `lock.claim-${createHash('sha256').update(content).digest('hex').slice(0, 32)}`

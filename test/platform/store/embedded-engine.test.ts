@@ -197,7 +197,7 @@ describe('a statement that is not answered within its limit', () => {
     expect(engine.life).toBeUndefined()
   })
 
-  it('a statement that is not answered within its limit is accepted when its answer arrived while the process was suspended', async () => {
+  it('a late response to a statement is accepted when it arrived while the process was suspended', async () => {
     const { engine, life, answer } = await started()
     // After a suspension, timers fire before messages are delivered.
     clock.advance(LIMIT_MILLISECONDS)

@@ -40,20 +40,20 @@ function expectOutage({ failures, acknowledged, kept }: Report, reason: RegExp):
 
 describe('the embedded store without resources', () => {
   it.skipIf(!canMount)(
-    'the embedded store without resources is unavailable while the disk is full (needs to mount a file system)',
+    'the embedded store is unavailable while the disk is full (needs to mount a file system)',
     async () => {
       expectOutage(await outage('unshare', '-m', 'env', 'TIDEGATE_TEST_OUTAGE=table'), /No space left|bytes left/)
     },
   )
 
   it.skipIf(!canMount)(
-    'the embedded store without resources is unavailable while the disk is full for its log (needs to mount a file system)',
+    'the embedded store is unavailable while the disk is full for its log (needs to mount a file system)',
     async () => {
       expectOutage(await outage('unshare', '-m', 'env', 'TIDEGATE_TEST_OUTAGE=log'), /No space left|bytes left/)
     },
   )
 
-  it('the embedded store without resources is unavailable while there are no file descriptors', async () => {
+  it('the embedded store is unavailable while there are no file descriptors', async () => {
     const limited = ['-c', 'ulimit -n 256; exec "$@"', 'sh']
     expectOutage(await outage('sh', ...limited, 'env', 'TIDEGATE_TEST_OUTAGE=descriptors'), /./)
   })

@@ -37,7 +37,7 @@ describe('the upkeep that is due', () => {
     return { clock, store, done }
   }
 
-  it('the upkeep that is due is a checkpoint after four segments of an idle store, sixteen of a busy one, and each hour', async () => {
+  it('the upkeep is a checkpoint after four segments of an idle store, sixteen of a busy one, and each hour', async () => {
     const { clock, store, done } = started()
     store.segments = 3
     expect(await done()).toEqual([])
@@ -55,7 +55,7 @@ describe('the upkeep that is due', () => {
     expect(await done()).toEqual([])
   })
 
-  it('the upkeep that is due is one table at a time while no caller waits: vacuum for deleted rows, analyze for new ones', async () => {
+  it('the upkeep takes one table at a time while no caller waits: vacuum for deleted rows, analyze for new ones', async () => {
     const { store, done } = started()
     store.tables = [{ name: 'public.accounts', is_vacuum_due: true }]
     expect(await done()).toEqual(['vacuum (analyze) public.accounts'])

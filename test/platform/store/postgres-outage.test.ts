@@ -119,7 +119,7 @@ describe('the PostgreSQL store without a server', () => {
     for (const socket of attempts) socket.destroy()
   })
 
-  it('the PostgreSQL store without a server waits for a server that accepts the connection and sends nothing only as long as an attempt may take', async () => {
+  it('the PostgreSQL store waits for a silent server only as long as an attempt may take', async () => {
     const sockets: Socket[] = []
     const { port } = await listen((socket) => sockets.push(socket))
     const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)

@@ -251,7 +251,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       })
     })
 
-    it('the PostgreSQL store has the server limit by its own clock what a slow clock limits', async () => {
+    it('the PostgreSQL store has the server enforce by its own clock the limits that a slow clock would miss', async () => {
       const db = await openedOn(await server.createDatabase(), { clock: createSlowClock(10) })
       const limits = sql`
         select current_setting('statement_timeout') as statement,

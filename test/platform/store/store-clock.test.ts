@@ -48,7 +48,7 @@ async function nextMinute(): Promise<void> {
 
 const warnings = () => lines.filter((line) => line.includes('differs from the store’s clock'))
 
-it.each([3 * HOUR, -3 * HOUR, 1_001])('a difference of %d ms is known, and logged once an hour', async (difference) => {
+it.each([3 * HOUR, -3 * HOUR, 1_001])('a clock difference of %d ms is known, and logged once an hour', async (difference) => {
   await start(difference)
   expect(warnings()).toHaveLength(1)
   expect(JSON.parse(warnings()[0] as string)).toMatchObject({ level: 40, difference_seconds: difference / 1000 })
@@ -58,7 +58,7 @@ it.each([3 * HOUR, -3 * HOUR, 1_001])('a difference of %d ms is known, and logge
   await expect.poll(() => warnings().length).toBe(2)
 })
 
-it('a difference of a second is not reported, and a step of the clock is detected within a minute', async () => {
+it('a clock difference of a second is not reported, and a step of the clock is detected within a minute', async () => {
   await start(1_000)
   expect(warnings()).toHaveLength(0)
   const at = storeTime

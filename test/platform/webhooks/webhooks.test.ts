@@ -14,7 +14,7 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 describe('signatures', () => {
   const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1_614_265_330, body: '{"test": 2432232314}' }
 
-  it('signatures are those of the specification', () => {
+  it('webhook signatures are those of the specification', () => {
     expect(signatureHeaders(message, [SECRET])).toEqual({
       'webhook-id': message.id,
       'webhook-timestamp': '1614265330',
@@ -22,14 +22,14 @@ describe('signatures', () => {
     })
   })
 
-  it('signatures are two while a secret is replaced', () => {
+  it('webhook signatures are two while a secret is replaced', () => {
     const other = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
     const both = signatureHeaders(message, [other, SECRET])['webhook-signature']?.split(' ')
     expect(both).toHaveLength(2)
     expect(both?.[1]).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 
-  it('signatures need a secret of 24 to 64 bytes', () => {
+  it('webhook signatures need a secret of 24 to 64 bytes', () => {
     const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`
     expect(secretsOf(`${secretOf(24)}\n${secretOf(64)}\n`)).toEqual([secretOf(24), secretOf(64)])
     for (const bad of [secretOf(23), secretOf(65), secretOf(24).slice(6), 'whsec_no*base64', 'whsec_']) {
@@ -82,7 +82,7 @@ describe('addresses', () => {
     expect(addressesFault(new URL('https://pay.example'), [address], false) === undefined).toBe(isPublic)
   })
 
-  it('addresses are all checked, and private ones accepted where that is configured', () => {
+  it('webhook addresses are all checked, and private ones accepted where that is configured', () => {
     const url = new URL('https://pay.example')
     expect(addressesFault(url, ['8.8.8.8'], false)).toBeUndefined()
     expect(addressesFault(url, ['8.8.8.8', '10.0.0.1'], false)).toMatch('not public')
@@ -90,7 +90,7 @@ describe('addresses', () => {
     expect(addressesFault(url, [], true)).toMatch('no address')
   })
 
-  it('addresses of this machine belong to names of this machine, and to no others', () => {
+  it('webhook addresses of this machine belong to names of this machine, and to no others', () => {
     for (const own of ['http://localhost:1', 'http://127.0.0.1', 'http://[::1]:8', 'http://2130706433']) {
       expect(isLoopbackHost(new URL(own)), own).toBe(true)
       expect(addressesFault(new URL(own), ['127.0.0.1'], false)).toBeUndefined()
@@ -125,7 +125,7 @@ describe('a request', () => {
       resolve === undefined ? { clock } : { clock, resolve },
     )
 
-  it('a request sends the bytes of the body, and returns status and body of the answer', async () => {
+  it('a webhook request sends the bytes of the body, and returns status and body of the response', async () => {
     const received: unknown[] = []
     const { port } = await listen((request, response) => {
       request.on('data', (part: Buffer) =>
@@ -138,7 +138,7 @@ describe('a request', () => {
     expect(received).toEqual(['POST', 'one', '{"a":"ä"}'])
   })
 
-  it('a request follows no redirect', async () => {
+  it('a webhook request follows no redirect', async () => {
     let requests = 0
     const { port } = await listen((_, response) => {
       requests++
@@ -148,7 +148,7 @@ describe('a request', () => {
     expect(requests).toBe(1)
   })
 
-  it('a request fails when the answer is cut off, too long, or never complete', async () => {
+  it('a webhook request fails when the response is cut off, too long, or never complete', async () => {
     const answers: Record<string, RequestListener> = {
       '/cut': (_, response) => {
         response.writeHead(200, { 'content-length': '100' }).write('{"status":"REFUSED"')
@@ -167,7 +167,7 @@ describe('a request', () => {
     expect(await post(at('/long'))).toMatchObject({ kind: 'failed', reason: expect.stringContaining('longer than') })
   })
 
-  it('a request waits ten seconds, for the name too', async () => {
+  it('a webhook request waits ten seconds, for the name too', async () => {
     const { server, port } = await listen(() => undefined)
     const reply = post(`http://127.0.0.1:${port}/`)
     await once(server, 'request')
@@ -179,7 +179,7 @@ describe('a request', () => {
     expect(await unresolved).toEqual(timeOut)
   })
 
-  it('a request goes to the address that was checked, however the name resolves afterwards', async () => {
+  it('a webhook request goes to the address that was checked, however the name resolves afterwards', async () => {
     let requests = 0
     const { port } = await listen((_, response) => {
       requests++
@@ -200,7 +200,7 @@ describe('a request', () => {
     expect(requests).toBe(0)
   })
 
-  it('a request is made over TLS with a certificate that is trusted, and over plain HTTP to this machine only', async () => {
+  it('a webhook request uses TLS with a trusted certificate, and plain HTTP to this machine only', async () => {
     const server = createTcpServer((socket) => socket.on('error', () => undefined).end('no TLS'))
     servers.push(server)
     server.listen(0, '127.0.0.1')

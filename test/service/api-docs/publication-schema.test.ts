@@ -90,11 +90,11 @@ function mutate(value: Json, random: Random): Json {
 describe('the schema of the messages of a publisher', () => {
   const messages = corpus()
 
-  it('the schema of the messages of a publisher accepts every message of an engine', () => {
+  it('the publisher message schema accepts every message of an engine', () => {
     for (const message of messages) expect([isPublisherMessage(message), message]).toEqual([true, message])
   })
 
-  it('the schema of the messages of a publisher agrees with the parser on changed messages', () => {
+  it('the publisher message schema agrees with the parser on changed messages', () => {
     const random = new Random(SEED)
     const differing: unknown[] = []
     const counts = { accepted: 0, rejected: 0 }
@@ -110,7 +110,7 @@ describe('the schema of the messages of a publisher', () => {
     expect(Math.min(counts.accepted, counts.rejected)).toBeGreaterThan(1_000)
   })
 
-  it('the schema of the messages of a publisher describes the messages of the server, and the requests of a pull with their answers', () => {
+  it("the publisher message schema describes the server's messages, and the requests of a pull with their answers", () => {
     const resume = { type: 'publication', params: { market: 'BTCUSD', resume: 'run-1.18' } }
     const examples: readonly (readonly [string, unknown, boolean])[] = [
       [

@@ -45,7 +45,7 @@ describe('assets', () => {
     expect(assets.filter(({ networks }) => networks.length === 0).map(({ symbol }) => symbol)).toEqual(['USD'])
   })
 
-  it('assets may be money at a bank, also by saying nothing about networks', () => {
+  it('assets may be money at a bank, also by omitting networks', () => {
     const text = '[{symbol: EUR, decimals: 2}, {symbol: JPY, decimals: 0, networks: []}]'
     expect(read({ assets: text }).assets).toEqual([
       { symbol: 'EUR', decimals: 2, networks: [] },
@@ -87,7 +87,7 @@ describe('settings of rules', () => {
     expect(config['conversion.par_assets']).toEqual(['USD', 'USDC', 'USDG', 'PYUSD', 'USDP'])
   })
 
-  it('settings of rules take their words and nothing else', () => {
+  it('settings of rules accept their words and nothing else', () => {
     expect(read({ 'rest.rules_field': 'false' })['rest.rules_field']).toBe(false)
     expect(read({ 'rest.rules_field': 'true' })['rest.rules_field']).toBe(true)
     expect(load({ 'rest.rules_field': 'no' })).toEqual(['rest.rules_field is "no", not true or false'])
@@ -131,7 +131,7 @@ describe('settings of conversions', () => {
     expect(read({ 'conversion.notional_max': '' })['conversion.notional_max']).toEqual(new Map())
   })
 
-  it('settings of conversions refuse amounts that are none, and those of other assets', () => {
+  it('settings of conversions refuse invalid amounts, and those of other assets', () => {
     const number = 'not a decimal number from 0. Put one with a fraction into quotes: "0.5"'
     expect(load({ 'conversion.notional_max': '{USD: 0.5, BTC: -1, usd: 1, ETH: "1e3"}' })).toEqual([
       `conversion.notional_max.USD is 0.5, ${number}`,

@@ -24,7 +24,7 @@ function load(flags: Readonly<Record<string, string>>, environment: Readonly<Rec
 const keysOf = (result: ReturnType<typeof load>) => (result.ok ? [] : result.problems.map(({ key }) => key))
 
 describe('the settings of the bus', () => {
-  it('the settings of the bus are a process of all roles, without NATS, by default', () => {
+  it('the bus settings are a process of all roles, without NATS, by default', () => {
     const result = load({})
     expect(result).toMatchObject({
       ok: true,
@@ -42,7 +42,7 @@ describe('the settings of the bus', () => {
     ['nats://geheim@host/path', false],
     ['nats://geheim@host?query', false],
     ['nats://', false],
-  ])('the settings of the bus take the address %s: %s', (url, isAccepted) => {
+  ])('the bus settings accept or reject the address %s: %s', (url, isAccepted) => {
     const result = load({ 'bus.url': url })
     expect(result.ok).toBe(isAccepted)
     if (isAccepted) return
@@ -50,7 +50,7 @@ describe('the settings of the bus', () => {
     expect(JSON.stringify(result)).not.toContain('geheim')
   })
 
-  it('the settings of the bus take an address with a password from a file', () => {
+  it('the bus settings accept an address with a password from a file', () => {
     const result = load({}, { TIDEGATE_BUS_URL_FILE: 'secret' })
     expect(result).toMatchObject({ ok: true, config: { 'bus.url': 'nats://user:geheim@host' } })
   })
@@ -92,7 +92,7 @@ describe('the settings of the bus', () => {
     expect(staleSecondsOf({ ...nats, ...configured })).toBe(0)
   })
 
-  it('the settings of the bus take a part of the roles with PostgreSQL and NATS', () => {
+  it('the bus settings accept a part of the roles with PostgreSQL and NATS', () => {
     expect(load({ roles: '[gateway, api]', 'bus.url': 'tls://host', ...STORE }).ok).toBe(true)
     expect(load({ roles: '[feed, worker]', ...STORE }).ok).toBe(true)
     const published = { 'bus.url': 'nats://host', ...STORE, markets: PUBLISHED }

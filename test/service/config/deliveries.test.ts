@@ -20,7 +20,7 @@ const URL_KEY = 'deliveries.webhook_url'
 const SECRETS_KEY = 'deliveries.webhook_secrets'
 
 describe('the settings of deliveries', () => {
-  it('the settings of deliveries take two secrets, one after another or as a list, from a file too', () => {
+  it('the delivery settings accept two secrets, one after another or as a list, from a file too', () => {
     const flags = { [URL_KEY]: 'https://pay.example/deliveries' }
     const both = `${FIRST} ${SECOND}`
     const given = load({ ...flags, [SECRETS_KEY]: both })
@@ -35,14 +35,14 @@ describe('the settings of deliveries', () => {
     ['three of them', `${FIRST} ${SECOND} ${secretOf(24, 4)}`],
     ['the same twice', `${FIRST} ${FIRST}`],
     ['text without its prefix', FIRST.slice(6)],
-  ])('the settings of deliveries refuse %s, and do not quote it', (_, secrets) => {
+  ])('the delivery settings refuse %s, and do not quote it', (_, secrets) => {
     const result = load({ [URL_KEY]: 'https://pay.example', [SECRETS_KEY]: secrets })
     expect(result.ok).toBe(false)
     expect(JSON.stringify(result)).toContain(SECRETS_KEY)
     expect(JSON.stringify(result)).not.toContain(secrets.slice(6, 30))
   })
 
-  it('the settings of deliveries need a secret where there is an address', () => {
+  it('the delivery settings need a secret where there is an address', () => {
     const result = load({ [URL_KEY]: 'https://pay.example' })
     expect(result).toMatchObject({ ok: false, problems: [{ key: SECRETS_KEY }] })
     expect(load({ [SECRETS_KEY]: FIRST }).ok).toBe(true)
@@ -56,7 +56,7 @@ describe('the settings of deliveries', () => {
     ['http://127.0.0.1:9090/deliveries', true],
     ['http://[::1]:9090/', true],
     ['https://10.0.0.1/', true],
-  ])('the settings of deliveries take the address %s: %s', (url, isAccepted) => {
+  ])('the delivery settings accept or reject the address %s: %s', (url, isAccepted) => {
     const result = load({ [URL_KEY]: url, [SECRETS_KEY]: FIRST })
     expect(result.ok).toBe(isAccepted)
     expect(JSON.stringify(result)).not.toContain('geheim')

@@ -39,7 +39,7 @@ function withSources(feeds: object, ...sources: unknown[]): Given {
 }
 
 describe('feeds', () => {
-  it('feeds are there for each kind without being configured', () => {
+  it('each kind has a feed without being configured', () => {
     expect(Object.keys(shown({}))).toEqual(VENUE_NAMES)
     expect(shown({}).binance).toEqual({
       kind: 'binance',
@@ -58,7 +58,7 @@ describe('feeds', () => {
     expect(feeds.binance).toEqual(shown({}).binance)
   })
 
-  it('feeds may have the addresses of another host of the same exchange, one by one where they have the name of their kind', () => {
+  it("feeds may have another host's addresses of the same exchange, one by one where they have their kind's name", () => {
     const url = 'wss://data-stream.binance.vision/stream'
     expect(shown(feedsFlag({ binance: { url } })).binance).toMatchObject({ url, rest_url: 'https://api.binance.com' })
     expect(problems(feedsFlag({ vision: { kind: 'binance', url } }))).toEqual([
@@ -121,7 +121,7 @@ describe('feeds', () => {
     })
   })
 
-  it('feeds as a whole replace single addresses that are weaker', () => {
+  it('whole feeds replace single addresses that are weaker', () => {
     const flags = { feeds: JSON.stringify({ 'binance-us': US }) }
     const environment = { TIDEGATE_FEEDS_BINANCE_US_URL: 'ws://variable.test' }
     expect(shown({ flags })['binance-us']).toEqual(US)
@@ -146,7 +146,7 @@ describe('feeds', () => {
 })
 
 describe('sources', () => {
-  it('name feeds, and have symbols as their kind writes them', () => {
+  it('market sources name feeds, and have symbols as their kind writes them', () => {
     const feeds = { 'binance-us': US }
     expect(problems(withSources(feeds, 'binance:BTCUSDT', 'binance-us:BTCUSDT'))).toEqual([])
     expect(problems(withSources(feeds, 'binance-us:BTC/USDT', { source: 'okx:BTCUSDT', max_age_ms: 5 }))).toEqual([

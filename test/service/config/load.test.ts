@@ -56,13 +56,13 @@ describe('defaults', () => {
     expect(configOf(load())).toMatchObject({ 'http.port': 8080, markets: [], 'simulator.allowed': false })
   })
 
-  it('defaults of demo are three simulated markets', () => {
+  it('the defaults of demo are three simulated markets', () => {
     const { markets } = configOf(load({ verbDefaults: DEMO_DEFAULTS }))
     expect(markets.map(({ definition }) => definition.symbol)).toEqual(['BTCUSD', 'ETHUSD', 'SOLUSD'])
     expect(markets.every(isSimulated)).toBe(true)
   })
 
-  it('defaults pass their own rows, also in the form a file holds', () => {
+  it('the defaults pass their own rows, also in the form a file holds', () => {
     for (const key of SETTING_KEYS) {
       const row = SETTINGS[key] as { read(value: unknown): unknown; show(value: unknown): unknown; initial: unknown }
       expect(row.read(row.show(row.initial)), key).toEqual({ value: row.initial })
@@ -197,7 +197,7 @@ describe('problems', () => {
     ])
   })
 
-  it('name a file that cannot be read, is not YAML, or repeats a key', () => {
+  it('a problem names a file that cannot be read, is not YAML, or repeats a key', () => {
     expect(problemsOf(load({ file: 'missing.yaml' }))).toEqual(['missing.yaml: cannot be read: ENOENT'])
     expect(problemsOf(loadFile('- 1'))).toEqual(['tidegate.yaml: does not contain keys and values'])
     expect(problemsOf(loadFile('http: {port: 1}\nhttp: {host: a}'))).toEqual([
@@ -365,7 +365,7 @@ describe('markets', () => {
     ])
   })
 
-  it('markets have sources that this version has', () => {
+  it('markets may have only the sources of this version', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     expect(sources('simulator')).toEqual([])
     expect(sources('kraken:BTC/USD', 'kraken:BTC/USDT')).toEqual([])
@@ -384,7 +384,7 @@ describe('markets', () => {
     expect(sources(7)).toHaveLength(1)
   })
 
-  it('markets have each source once, eight at most, and nothing beside what stands alone', () => {
+  it('markets have each source once, eight at most, and nothing beside one that stands alone', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     const many = Array.from({ length: 8 }, (_, index) => `kraken:BTC/US${index}`)
     expect(sources(...many)).toEqual([])

@@ -46,7 +46,7 @@ describe('the settings of the issuer', () => {
     ['https://login.example/.well-known/openid-configuration', false],
     ['login.example', false],
     ['file:///etc/passwd', false],
-  ])('the settings of the issuer take the issuer %s: %s', (issuer, isAccepted) => {
+  ])('the issuer settings accept or reject the issuer %s: %s', (issuer, isAccepted) => {
     const keys = problemKeys({ ...ISSUER, 'operator.oidc.issuer': issuer })
     expect(keys).toEqual(isAccepted ? [] : ['operator.oidc.issuer'])
   })

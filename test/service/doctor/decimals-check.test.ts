@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove())
 
 describe.runIf(isServer)('the check of decimals on a server', () => {
-  it('the check of decimals on a server names the key, the asset and both values, and passes for equal decimals', async () => {
+  it('the decimals check on a server names the key, the asset and both values, and passes for equal decimals', async () => {
     expect(await check(6)).toEqual([
       {
         ...{ verdict: 'bad', name: 'ledger', detail: `assets ${FAULT} (from --assets)`, next: NEXT },

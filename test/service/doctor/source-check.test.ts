@@ -126,7 +126,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(1)
   })
 
-  test('the sources of the markets of Bybit and Bitstamp are found, missed, or finer than their market', async () => {
+  test('the market sources of Bybit and Bitstamp are found, missed, or finer than their market', async () => {
     const bybit = (symbol: string, tickSize: string) => {
       return { symbol, status: 'Trading', priceFilter: { tickSize }, lotSizeFilter: { basePrecision: '0.000001' } }
     }
@@ -159,7 +159,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('the sources of the markets cause a warning when they share the feed of another pair', async () => {
+  test('a market source causes a warning when it shares the feed of another pair', async () => {
     const product = { price_increment: '0.01', base_increment: '0.00000001', status: 'online', alias: '' }
     const products = [
       { ...product, product_id: 'BTC-USD', alias_to: ['BTC-USDC'] },
@@ -183,7 +183,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('the sources of the markets cause a warning when they are more books than the venue allows on a connection', async () => {
+  test('market sources cause a warning when they are more books than the venue allows on a connection', async () => {
     const markets = Array.from({ length: 31 }, (_, index) => market(`B${index}`, `coinbase:B${index}-USD`))
     const flags = { markets: JSON.stringify(markets), 'feeds.coinbase.rest_url': 'http://127.0.0.1:9' }
     const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
@@ -195,7 +195,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('the sources of the markets ask no venue when no market names one', async () => {
+  test('the source check asks no venue when no market names one', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('SIM', 'simulator')])
     expect(await checkSources(config, origins, createSystemClock())).toEqual({
       problems: [],

@@ -63,7 +63,7 @@ describe('the metrics of the node', () => {
     expect(await lines('tidegate_ready')).toEqual(['tidegate_ready 1', 'tidegate_ready_check{check="store"} 1'])
   })
 
-  test('name the current markets with the age of their last commit', async () => {
+  test('the metrics of the node name the current markets with the age of their last commit', async () => {
     const { milliseconds } = clock.wallInstant()
     markets = [
       { market: { symbol: 'AAAUSD' }, live: true, instant: { milliseconds: milliseconds + 500 } },

@@ -50,7 +50,7 @@ describe('the overview', () => {
     history.stop()
   })
 
-  it('the overview computes rates and latencies from what came since the measurement before', async () => {
+  it('the overview computes rates and latencies from the difference to the previous measurement', async () => {
     const { history, messages, delivery, pass } = newNode()
     messages.inc(1_000)
     delivery.observe(5)

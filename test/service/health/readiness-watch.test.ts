@@ -81,13 +81,13 @@ describe('a node that was ready', () => {
     expect(isReady()).toBe(false)
   })
 
-  it('a node that was ready names what is no gate, and stays ready', () => {
+  it('a ready node names failed checks that are not gates, and stays ready', () => {
     failing.add('market BTCUSD')
     clock.advance(60_000)
     expect([isReady(), failed()]).toEqual([true, ['market BTCUSD: lost']])
   })
 
-  it('a node that was ready reads nothing more once stopped', () => {
+  it('a node reads nothing more once its readiness watch is stopped', () => {
     watch.stop()
     failing.add('store')
     clock.advance(60_000)

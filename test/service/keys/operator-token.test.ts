@@ -38,7 +38,7 @@ describe('the operator token', () => {
   })
 
   it.each(['', 'short', `${'x'.repeat(20)} ${'x'.repeat(20)}`])(
-    'the operator token that is damaged is refused by its path: %j',
+    'a damaged operator token is refused by its path: %j',
     (text) => {
       writeFileSync(join(folder, 'operator-token'), text)
       expect(() => readOperatorToken(folder, '')).toThrow(`${folder}/operator-token is damaged`)

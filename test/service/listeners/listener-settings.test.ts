@@ -85,7 +85,7 @@ describe('TLS settings', () => {
     expect(check(both)).toEqual({ problems: [], warnings: [] })
   })
 
-  it('name the key and the origin of an unusable file', () => {
+  it('TLS settings name the key and the origin of an unusable file', () => {
     const { problems } = check({ ...both, 'http.tls.key_file': '/nowhere/key.pem' })
     expect(problems.map(describeProblem)).toEqual([
       'http.tls.key_file names /nowhere/key.pem: cannot be read (ENOENT) (from --http.tls.key_file)',

@@ -5,7 +5,7 @@ import { Semaphore } from '../../../src/platform/store/semaphore.ts'
 import { translateStoreError } from '../../../src/service/listeners/listener.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
-it('an answer says that the store was too slow when no connection to it was free in time', async () => {
+it('a 503 response says that the store was too slow when no connection to it was free in time', async () => {
   const clock = new VirtualClock()
   const semaphore = new Semaphore(clock)
   await semaphore.acquire(2_000)
@@ -16,7 +16,7 @@ it('an answer says that the store was too slow when no connection to it was free
   expect(problem?.message).toBe('the store did not answer in time: a write may or may not have been done')
 })
 
-it('an answer says that the store is unavailable when its connection was lost', () => {
+it('a 503 response says that the store is unavailable when its connection was lost', () => {
   const problem = translateStoreError(new StoreUnavailable('the connection to the store was lost'))
   expect(problem).toMatchObject({ code: 'unavailable', extras: { headers: { 'retry-after': expect.any(String) } } })
   expect(problem?.message).toBe('the store is unavailable: a write may or may not have been done')

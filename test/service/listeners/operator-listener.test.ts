@@ -188,7 +188,7 @@ describe('wrong operator tokens', () => {
     expect((await guess('wrong')).status).toBe(401)
   })
 
-  it('wrong operator tokens are one log line and one audit row per period', async () => {
+  it('wrong operator tokens leave one log line and one audit row per period', async () => {
     expect(lines.filter((line) => line.includes('"wrong operator token"'))).toHaveLength(1)
     expect(await rows()).toEqual([])
     clock.advance(60_000)

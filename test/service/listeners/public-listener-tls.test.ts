@@ -48,7 +48,7 @@ async function commonName(): Promise<string> {
 }
 
 describe('TLS', () => {
-  it('TLS is in the address, and sends Strict-Transport-Security, also where no route answers', async () => {
+  it('a TLS listener has an https address, and sends Strict-Transport-Security, also where no route answers', async () => {
     expect(listener.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     for (const request of [GET + CLOSE, 'nonsense\r\n\r\n']) {
       const [answer] = await sendRaw(listener.url, request)
@@ -59,7 +59,7 @@ describe('TLS', () => {
     }
   })
 
-  it('TLS is limited to versions 1.2 and 1.3, with HTTP/1.1', async () => {
+  it('a TLS listener is limited to versions 1.2 and 1.3, with HTTP/1.1', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await handshake({ minVersion: version, maxVersion: version, ALPNProtocols: ['h2', 'http/1.1'] })
       expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([version, 'http/1.1'])
@@ -69,14 +69,14 @@ describe('TLS', () => {
     await expect(handshake(old)).rejects.toThrow(/protocol version|unsupported protocol/i)
   })
 
-  it('TLS accepts upgrades', async () => {
+  it('a TLS listener accepts upgrades', async () => {
     const socket = openSocket(listener.url)
     const text = readToEnd(socket)
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     expect(await text).toBe('HTTP/1.1 101 x\r\n\r\n')
   })
 
-  it('TLS closes connections that send plain HTTP or noise, and continues to serve', async () => {
+  it('a TLS listener closes connections that send plain HTTP or noise, and continues to serve', async () => {
     for (const bytes of [GET + CLOSE, 'x'.repeat(10_000), '\x16\x03\x01\xff\xff\x01']) {
       const socket = connect(port(), '127.0.0.1')
       socket.on('error', () => undefined)
@@ -118,7 +118,7 @@ describe('a new certificate', () => {
     expect(await commonName()).toBe('second')
   })
 
-  it('a new certificate that is unusable at the start fails it, with the key of the setting', async () => {
+  it('an unusable certificate at the start fails it, with the key of the setting', async () => {
     const broken = { ...files, keyFile: `${files.keyFile}.missing` }
     await expect(openPublicListener({ tls: broken })).rejects.toThrow(
       `http.tls.key_file names ${broken.keyFile}: cannot be read (ENOENT)`,

@@ -42,19 +42,19 @@ function expectUpgradeRequired(response: Response): void {
 }
 
 describe('GET /', () => {
-  it('GET / without a token is 426, without a check of access', async () => {
+  it('the path / without a token is 426, without a check of access', async () => {
     const response = await fetch(listener.url)
     expectUpgradeRequired(response)
     expect(await response.json()).toMatchObject({ status: 426, code: 'upgrade_required' })
     expect(checked).toBe(0)
   })
 
-  it('GET / with an accepted token is 426', async () => {
+  it('the path / with an accepted token is 426', async () => {
     expectUpgradeRequired(await fetch(listener.url, { headers: { authorization: 'Bearer good' } }))
     expect(checked).toBe(1)
   })
 
-  it('GET / with a refused token is answered with the reason, whatever it accepts', async () => {
+  it('the path / with a refused token is answered with the reason, whatever the request accepts', async () => {
     const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' }
     refusal = new Problem('insufficient_scope', 'the scope is missing', { headers })
     const response = await fetch(`${listener.url}/?x=1`, { headers: { authorization: 'Bearer poor', ...HTML } })
@@ -65,7 +65,7 @@ describe('GET /', () => {
     expect(await response.json()).toMatchObject({ status: 403, detail: 'the scope is missing', request_id: requestId })
   })
 
-  it('GET / from a browser is a small page with links', async () => {
+  it('the path / from a browser is a small page with links', async () => {
     const response = await fetch(listener.url, { headers: HTML })
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await response.text()).toContain('<a href="/oauth2/token">')

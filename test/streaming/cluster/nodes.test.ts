@@ -47,7 +47,7 @@ describe('nodes', () => {
     expect(statesOf(there)).toEqual(['b:1 present', 'a:1 present'])
   })
 
-  it('nodes that are silent are shown as such for five minutes; those that stop are forgotten at once', () => {
+  it('silent nodes are shown as such for five minutes; those that stop are forgotten at once', () => {
     const { clock, exchange, here, there } = pair()
     exchange.cut.add(there.id)
     clock.advance(3_000)

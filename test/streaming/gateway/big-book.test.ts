@@ -68,7 +68,7 @@ function expectExact(stream: LiveStream, book: ReadonlyMap<string, string>): voi
 }
 
 describe('the SNAPSHOT of a large book', () => {
-  test('the SNAPSHOT of a large book comes in fragments of at most 64 KiB, each written when the one before is with the kernel', () => {
+  test('a large SNAPSHOT comes in fragments of at most 64 KiB, each after the one before was handed to the kernel', () => {
     const { stream } = bigStream()
     const client = stream.connect({ kernelBytes: FRAGMENT_BYTES + 20 })
     client.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
@@ -112,7 +112,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(kinds(client.readMessages())).toEqual(['subscribe', 'SNAPSHOT'])
   })
 
-  test('the SNAPSHOT of a large book is encoded in slices over several ticks, while other sessions get each message in its own tick', () => {
+  test('a large SNAPSHOT is encoded in slices over several ticks, while other sessions get messages in their own tick', () => {
     const { stream, clock } = bigStream(['AAAUSD', 'BBBUSD'])
     const [joiner, other, sameMarket] = [stream.connect(), stream.connect(), stream.connect()]
     other.subscribe('BBBUSD market_data')
@@ -137,7 +137,7 @@ describe('the SNAPSHOT of a large book', () => {
     expectExact(stream, rebuild(messages))
   })
 
-  test('the SNAPSHOT of a large book of several markets shares the time of a tick', () => {
+  test('large SNAPSHOTs of several markets share the time of a tick', () => {
     const markets = ['AAAUSD', 'BBBUSD', 'CCCUSD', 'DDDUSD']
     const { stream, clock } = bigStream(markets)
     const clients = markets.map(() => stream.connect())
@@ -153,7 +153,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(finished[0]).toBeGreaterThan(5)
   })
 
-  test('the SNAPSHOT of a large book is encoded once for fifty new subscribers, who also share the conflated UPDATE that completes it', () => {
+  test('a large SNAPSHOT is encoded once for fifty new subscribers, who also share the UPDATE that completes it', () => {
     const { stream } = bigStream()
     const clients: LiveClient[] = []
     const books: Map<string, string>[] = []
@@ -182,7 +182,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(fragments.size).toBe(one)
   })
 
-  test('the SNAPSHOT of a large book is encoded again when the UPDATE that completes it would be long', () => {
+  test('a large SNAPSHOT is encoded again when the UPDATE that completes it would be long', () => {
     const { stream } = bigStream()
     const first = stream.connect()
     first.subscribe(BOOK)
@@ -194,7 +194,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(rebuild(late).get('99999.99')).toBe('0.0008')
   })
 
-  test('the SNAPSHOT of a large book still comes when the book moves faster than a SNAPSHOT stays useful', () => {
+  test('a large SNAPSHOT still comes when the book moves faster than a SNAPSHOT stays useful', () => {
     const { stream, clock } = bigStream()
     clock.workMilliseconds = 1.5
     const client = stream.connect({ kernelBytes: 10_000_000 })
@@ -212,7 +212,7 @@ describe('the SNAPSHOT of a large book', () => {
   })
 
   test.each([TOP, EXECUTIONS])(
-    'the SNAPSHOT of a large book is never older than the %s that was sent before',
+    'a large SNAPSHOT is never older than the %s that was sent before',
     (earlier) => {
       const { stream } = bigStream()
       stream.connect().subscribe(BOOK)

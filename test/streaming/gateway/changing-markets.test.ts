@@ -27,7 +27,7 @@ const metricOf = async (stream: LiveStream, name: string) => {
 }
 
 describe('a market that goes', () => {
-  test('a market that goes is notified once to each of its subscribers, with its channels, and to no other session', () => {
+  test('a removed market is notified once to each of its subscribers, with its channels, and to no other session', () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     stream.snapshot(levels([[100, 10]], [[200, 20]]), 'BBBUSD')
@@ -43,7 +43,7 @@ describe('a market that goes', () => {
     expect(none.readMessages()).toEqual([])
   })
 
-  test('a market that goes that is changed is notified as such, and can be subscribed again in the same tick', () => {
+  test('a changed market is notified as such, and can be subscribed again in the same tick', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -58,7 +58,7 @@ describe('a market that goes', () => {
     expect(JSON.parse(reply).channels).toEqual([{ type: 'market_data', params: { market: 'AAAUSD' }, success: true }])
   })
 
-  test('a market that goes leaves nothing of it: neither in the list, nor in the metrics, nor to subscribe to', async () => {
+  test('a removed market leaves nothing behind in the list, the metrics or the subscriptions', async () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     const client = stream.connect()
@@ -78,7 +78,7 @@ describe('a market that goes', () => {
     }
   })
 
-  test('a market that goes sends no data after the notice, not even commits of the same tick', () => {
+  test('a removed market sends no data after the notice, not even commits of the same tick', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -91,7 +91,7 @@ describe('a market that goes', () => {
     expect(client.readMessages()).toEqual([ENDED('AAAUSD', 'market_data', 'execution_data')])
   })
 
-  test('a market that goes is notified to a lagging subscriber when it drains, after the fragments being written', () => {
+  test('a removed market is notified to a lagging subscriber when it drains, after the fragments being written', () => {
     const many = Array.from(
       { length: 6_000 },
       (_, rank): LevelChange => ({ side: BID, price: 10_000 - rank, amount: rank + 1 }),
@@ -121,7 +121,7 @@ describe('a market that goes', () => {
     expect(rebuild(messages.slice(2, 3)).size).toBe(many.length)
   })
 
-  test('a market that goes is notified before the requests that waited are answered', () => {
+  test('a removed market is notified before waiting requests are answered', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -133,7 +133,7 @@ describe('a market that goes', () => {
     expect(answered?.channels?.[0]).toMatchObject({ success: false })
   })
 
-  test('a market that goes is not notified to a closing session', () => {
+  test('a removed market is not notified to a closing session', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -144,7 +144,7 @@ describe('a market that goes', () => {
     expect(client.transport.writes.length).toBe(length)
   })
 
-  test('a market that goes does not close its subscribers as stale later', () => {
+  test('a removed market does not close its subscribers as stale later', () => {
     const stream = new LiveStream({ settings: { staleSeconds: 5, closesStale: true } })
     stream.snapshot()
     const client = stream.connect()
@@ -157,7 +157,7 @@ describe('a market that goes', () => {
 })
 
 describe('a market that comes', () => {
-  test('a market that comes can be subscribed at once, and sends its SNAPSHOT when it is live', () => {
+  test('an added market can be subscribed at once, and sends its SNAPSHOT when it is live', () => {
     const stream = new LiveStream()
     const client = stream.connect()
     stream.addMarket('BBBUSD')

@@ -137,7 +137,7 @@ describe('the connections of all nodes', () => {
     ])
   })
 
-  it('the connections of all nodes are cut where an answer would be too large, and continued on the next page', async () => {
+  it('the connections of all nodes are cut where a response would be too large, and continued on the next page', async () => {
     const all = connectAll(40)
     exchange.payloadBytesMax = 2_000
     const pages = await (nodes[0] as TestNode).pages('limit=100')
@@ -171,7 +171,7 @@ describe('the connections of all nodes', () => {
 })
 
 describe('a connection of another node', () => {
-  it('a connection of another node is shown with what that node has sent it', async () => {
+  it('a connection of another node is shown with the figures that the node has sent', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect({ clientId: 'reader' })
     client.subscribe('AAAUSD execution_data')
@@ -182,7 +182,7 @@ describe('a connection of another node', () => {
     ])
   })
 
-  it('a connection of another node is shown as not reading where that node misses its pongs, and as it was by a node of an earlier release', async () => {
+  it('a connection of another node that misses its pongs is shown as not reading, and unchanged by an earlier release', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect()
     second.stream.clock.advance(15_100)
@@ -204,7 +204,7 @@ describe('a connection of another node', () => {
     }
   })
 
-  it('a connection of another node is 404 only when each node has said that it has none', async () => {
+  it('a connection of another node is 404 only when each node has answered that it has none', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     expect((await first.ask('GET', `/connections/${NO_ONE}`)).status).toBe(404)
     exchange.cut.add(second.node.id)
@@ -228,7 +228,7 @@ describe('closing a connection of another node', () => {
     expect(await first.ask('DELETE', `/connections/${id}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
-  it('closing a connection of another node that its store cannot record is 503 and closes nothing', async () => {
+  it("closing a connection is 503 and closes nothing when the other node's store cannot record it", async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect()
     second.fault = () => Promise.reject(new StoreUnavailable('away'))
@@ -237,7 +237,7 @@ describe('closing a connection of another node', () => {
     expect(client.transport.closed).toBeUndefined()
   })
 
-  it('closing a connection of another node is 404 only when each node has said that it has none', async () => {
+  it('closing an unknown connection is 404 only when each node has answered that it has none', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     expect((await first.ask('DELETE', `/connections/${NO_ONE}`)).status).toBe(404)
     expect((await first.ask('DELETE', '/connections/%00')).status).toBe(404)

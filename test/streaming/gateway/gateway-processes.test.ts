@@ -125,7 +125,7 @@ function open(clientId = 'client') {
 const counts = () => started.map(({ connections }) => connections.length)
 
 describe('sockets on their way to a process', () => {
-  test('sockets on their way to a process are spread over the processes, and the next follows when one is acknowledged', () => {
+  test('sockets are handed over to all processes in turn, and the next follows when one is acknowledged', () => {
     for (let number = 0; number < 6; number++) open()
     expect(counts()).toEqual([1, 1])
     for (const each of started) each.takeAll()
@@ -134,7 +134,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(6)
   })
 
-  test('sockets on their way to a process of a process that dies are closed, and those that wait go to the other process', () => {
+  test('sockets on their way to a dead process are closed, and those that wait go to the other process', () => {
     const clients = Array.from({ length: 10 }, () => open())
     const [lost] = clients
     process(FIRST).kill('SIGKILL')
@@ -144,7 +144,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(9)
   })
 
-  test('sockets on their way to a process are answered with 503 after three seconds without a process that takes them', () => {
+  test('a socket is answered with 503 after three seconds without a process that accepts it', () => {
     for (const each of started) each.isFrozen = true
     const clients = Array.from({ length: 4 }, () => open())
     clock.advance(2_900)
@@ -155,7 +155,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(2)
   })
 
-  test('sockets on their way to a process whose client has left are not handed over', () => {
+  test('sockets whose client has left are not handed over', () => {
     const clients = Array.from({ length: 4 }, () => open())
     clients[2]?.leave()
     for (const each of started) each.takeAll()
@@ -163,7 +163,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(3)
   })
 
-  test('sockets on their way to a process do not delay the close of a connection that is no longer allowed', () => {
+  test('sockets on their way to a process do not delay the close of a revoked connection', () => {
     const waiting = Array.from({ length: 500 }, () => open('other'))
     const [open0] = processes.sessions
     processes.close(open0?.id as string, 'revoked')
@@ -186,7 +186,7 @@ describe('sockets on their way to a process', () => {
     expect(process(FIRST).received.map(({ type }) => type)).toEqual(['start', 'connection', 'drain'])
   })
 
-  test('sockets on their way to a process that never reach their process are forgotten when it has answered a later message', () => {
+  test('sockets that never reach their process are forgotten when it has answered a later message', () => {
     open()
     expect(processes.sessions.size).toBe(1)
     clock.advance(2_000)
@@ -195,7 +195,7 @@ describe('sockets on their way to a process', () => {
     expect(counts()).toEqual([2, 0])
   })
 
-  test('sockets on their way to a process take with them what the client sent meanwhile', () => {
+  test("sockets on their way to a process take the client's early bytes with them", () => {
     open()
     open()
     const early = open()
@@ -258,7 +258,7 @@ describe('a process that does not answer', () => {
     expect(process(FIRST).signalCode).toBe('SIGKILL')
   })
 
-  test('a process that does not answer while it starts has a minute', () => {
+  test('a starting process has a minute to answer', () => {
     create(1)
     process(FIRST).isFrozen = true
     clock.advance(60_000)
@@ -267,7 +267,7 @@ describe('a process that does not answer', () => {
     expect(process(FIRST).signalCode).toBe('SIGKILL')
   })
 
-  test('a process that does not answer is left out of what is measured, at once', async () => {
+  test('a process that does not answer is left out of the metrics at once', async () => {
     process(FIRST).isFrozen = true
     clock.advance(4_100)
     const measuring = processes.measure()

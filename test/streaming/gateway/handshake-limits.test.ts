@@ -121,7 +121,7 @@ describe('a handshake', () => {
     expect(await offer(`tidegate.v1,bearer.${'x'.repeat(400_000)}`)).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('a handshake that would hold more than may be held while tokens are checked is answered 503', async () => {
+  test('a handshake above the memory budget for token checks is answered 503', async () => {
     let decide: (verdict: TokenVerdict) => void = () => undefined
     verdict = new Promise((resolve) => {
       decide = resolve
@@ -142,7 +142,7 @@ describe('a handshake', () => {
     expect(later.written()).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('a handshake is checked while another address has as many pending as it may', async () => {
+  test('a handshake is checked while another address has its maximum of pending ones', async () => {
     verdict = new Promise(() => undefined)
     const headBytes = 450_000
     for (let count = 0; count < 35; count++) upgradeOf(headBytes)

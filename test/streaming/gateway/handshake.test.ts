@@ -153,7 +153,7 @@ describe('a handshake', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   })
 
-  test('a handshake that is refused is a log line, of which there is a limited number for each code', async () => {
+  test('a refused handshake is a log line, limited in number for each code', async () => {
     stoppedAt = systemClock.monotonicMilliseconds()
     const refuse = async (times: number, change: Record<string, string | undefined>) => {
       for (let count = 0; count < times; count++) await ask({ ...HANDSHAKE, ...change })
@@ -171,7 +171,7 @@ describe('a handshake', () => {
     expect(captured.lines.join('')).not.toContain('wrong')
   })
 
-  test('a handshake names what it wants in the headers', async () => {
+  test('a handshake response names the missing requirements in its headers', async () => {
     const version = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Version': '12' })
     expect(version.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
     const missing = await ask({ ...HANDSHAKE, Authorization: undefined })
@@ -204,7 +204,7 @@ describe('a handshake', () => {
     }
   })
 
-  test('a handshake does not wait when the directory is not loaded: 503 with Retry-After', async () => {
+  test('a handshake before the directory is loaded is 503 with Retry-After at once', async () => {
     const empty = new Directory()
     const { log } = captured
     const metrics = createGatewayMetrics(createMetricsRegistry())
@@ -263,7 +263,7 @@ describe('the last tenth of the connections', () => {
     // The operator lets one client have more than a quarter.
     { open: 99, ofClient: 99, perClientMax: 100, status: undefined },
   ])(
-    'the last tenth of the connections with $open of 100 open: a client with $ofClient gets $status',
+    'the last tenth of the connections is shared: with $open of 100 open, a client with $ofClient gets $status',
     async ({ open, ofClient, perClientMax, status }) => {
       const verdict = await verify('good')
       const context = {

@@ -4,7 +4,7 @@ import { BID } from '../../../src/streaming/market/event.ts'
 import { LiveStream } from './live-stream.ts'
 
 describe('draining', () => {
-  test('draining closes with 1012, spread over the seconds given, and resolves with the last connection', async () => {
+  test('a draining hub closes with 1012, spread over the seconds given, and resolves with the last connection', async () => {
     const stream = new LiveStream()
     const clients = Array.from({ length: 10 }, () => stream.connect())
     let next = 0
@@ -28,7 +28,7 @@ describe('draining', () => {
     expect(drained).toBe(true)
   })
 
-  test('draining of a hub without connections is done at once', async () => {
+  test('a hub without connections drains at once', async () => {
     const stream = new LiveStream()
     await stream.hub.drain(5)
     const client = stream.connect()

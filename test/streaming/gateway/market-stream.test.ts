@@ -6,7 +6,7 @@ import { LiveStream, levels, type Message } from './live-stream.ts'
 const BOOK = 'AAAUSD market_data'
 const change = (amount: number) => [{ side: BID, price: 100, amount }] as const
 
-test('sessions that subscribe and unsubscribe in any order get what they are subscribed to, and leave no subscription', () => {
+test('sessions that subscribe and unsubscribe in any order get their subscribed data, and leave no subscription', () => {
   for (let seed = 1; seed <= 5; seed++) {
     const random = new Random(seed)
     const stream = new LiveStream()

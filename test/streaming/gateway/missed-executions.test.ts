@@ -79,7 +79,7 @@ describe('executions that the source missed', () => {
     expect(reader.transport.closed).toEqual(GAP)
   })
 
-  test('executions that the source missed between two commits of one tick: no execution of that tick is sent as if it were complete', () => {
+  test('executions missed between two commits of one tick end it: none is sent as if the tick were complete', () => {
     const stream = live()
     const reader = connected(stream, EXECUTIONS)
     // Commits that the hub fans out together: only their order shows where the gap is.
@@ -103,7 +103,7 @@ describe('executions that the source missed', () => {
     expect(reader.transport.closed).toEqual(GAP)
   })
 
-  test('executions that the source missed do not affect a later subscription, nor a repeated one', () => {
+  test('missed executions do not affect a later subscription, nor a repeated one', () => {
     const stream = live()
     const again = connected(stream, EXECUTIONS)
     again.unsubscribe(EXECUTIONS)

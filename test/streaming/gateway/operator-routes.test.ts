@@ -130,7 +130,7 @@ describe('connections', () => {
     expect((await ask('GET', '/connections')).body.items).toMatchObject([{ behind: false, queued_bytes: 0 }])
   })
 
-  it('connections are shown one by one with their markets; what is none or has ended is 404', async () => {
+  it('connections are shown one by one with their markets; an unknown or ended one is 404', async () => {
     stream.snapshot()
     const client = stream.connect({ clientId: 'reader' })
     client.subscribe('AAAUSD market_data', 'heartbeat')
@@ -177,7 +177,7 @@ describe('connections', () => {
     expect((await ask('GET', '/connections?order=ASC&limit=2')).body.items[0].id).toBe(ids[0])
   })
 
-  it('connections refuse a limit, an order and a cursor that are none', async () => {
+  it('connections refuse an invalid limit, order or cursor', async () => {
     expect((await ask('GET', '/connections?limit=0')).body).toMatchObject({ errors: [{ parameter: 'limit' }] })
     expect((await ask('GET', '/connections?order=UP')).status).toBe(400)
     stream.connect()
@@ -327,7 +327,7 @@ describe('the prices of a market', () => {
 })
 
 describe('a book', () => {
-  it('a book is what the stream publishes, as exact text, with its version and time', async () => {
+  it('a book is the one that the stream publishes, as exact text, with its version and time', async () => {
     stream.snapshot(deepBook(8, 5))
     stream.update([{ side: BID, price: 9_999_999, amount: 12_345 }])
     const client = stream.connect()
@@ -351,7 +351,7 @@ describe('a book', () => {
     expect([top.bids, top.asks]).toEqual([bids.slice(0, 1), asks.slice(0, 1)])
   })
 
-  it('a book has at most 100 levels per side unless asked for more, never more than 1000, and says how many there are', async () => {
+  it('a book has at most 100 levels per side by default, never more than 1000, and the number of all levels', async () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0 })
     app = newApp()
     stream.snapshot(deepBook(1_100, 5))
@@ -369,7 +369,7 @@ describe('a book', () => {
     }
   })
 
-  it('a book that does not exist yet is empty with the reason; an unknown market is 404 with the list of markets', async () => {
+  it('a missing book is empty with the reason; an unknown market is 404 with the list of markets', async () => {
     expect((await ask('GET', '/markets/BBBUSD/book')).body).toEqual({
       symbol: 'BBBUSD',
       live: false,

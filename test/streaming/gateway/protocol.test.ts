@@ -252,7 +252,7 @@ describe('an entry', () => {
     )
   })
 
-  test('an entry of repeated channels the last counts', () => {
+  test('an entry with repeated members has the last one', () => {
     const sent = '{"channels":[{}],"type":"x","type":"subscribe","channels":[{"type":"heartbeat"}]}'
     expect(reply(sent)).toBe('{"type":"subscribe","channels":[{"type":"heartbeat","success":true}]}')
   })
@@ -285,7 +285,7 @@ describe('an entry', () => {
     expect(reply(request(ENTRIES_MAX + 1).replace('{}', 'null'))).toContain('are the most in one message')
   })
 
-  test('an entry adds at most 220 bytes and as much as it has to what it echoes, and one list of markets to the reply', () => {
+  test('an entry adds at most 220 bytes to its echo, and one list of markets to the reply', () => {
     const markets = Array.from({ length: 2_000 }, (_, index) => `${index}`.padStart(20, 'M'))
     const rules = {
       ...RULES,
@@ -341,7 +341,7 @@ describe('whatever is sent', () => {
     ),
   })).value
 
-  test('the echo of an entry parses to what was sent', () => {
+  test('the echo of an entry parses to the entry that was sent', () => {
     const member = fc.option(json, { nil: undefined })
     const entries = fc.array(fc.record({ type: member, other: member, params: member }), { minLength: 1, maxLength: 5 })
     fc.assert(

@@ -27,7 +27,7 @@ function open(options: ConstructorParameters<typeof LiveStream>[0] = {}) {
 }
 
 describe('the exact text', () => {
-  test('the exact text of a SNAPSHOT, an UPDATE with executions, a change of the instrument, a loss and the return', () => {
+  test('a SNAPSHOT, an UPDATE with executions, an instrument change, a loss and the return have their exact text', () => {
     const { stream, connect, sequencer } = open()
     sequencer.setInstrument({ state: 'OPEN', reason: '', simulated: true })
     stream.snapshot()
@@ -80,7 +80,7 @@ describe('the exact text', () => {
     expect(returned).toContain('"stream":{"epoch":"aOLAjWsn","seq":24,"prev":17}')
   })
 
-  test('the exact text of a change of nothing that is published is no message', () => {
+  test('a change of nothing that is published sends no message', () => {
     const { stream, connect } = open({ depth: 1 })
     stream.snapshot()
     const { client } = connect()
@@ -134,7 +134,7 @@ describe('a relay that was cut off', () => {
     expect(none).toEqual([])
   })
 
-  it('a relay that was cut off does not resume after another epoch, a number that has no message, or executions that are not kept', () => {
+  it('a relay does not resume after another epoch, an unknown number, or executions that are not kept', () => {
     const { stream, connect } = afterSnapshot()
     stream.update([], [{ price: 100, amount: 1 }])
     for (const resume of ['another1.4', 'aOLAjWsn.6', 'aOLAjWsn.0', 'aOLAjWsn.12', 'aOLAjWsn.x']) {
@@ -150,7 +150,7 @@ describe('a relay that was cut off', () => {
 })
 
 describe('the channel', () => {
-  it('the channel is unknown in the base protocol', () => {
+  it('the publication channel is unknown in the base protocol', () => {
     const { stream } = open()
     stream.snapshot()
     expect(stream.connect().ask(subscribing())).toEqual([
@@ -159,7 +159,7 @@ describe('the channel', () => {
     ])
   })
 
-  it('the channel names the origin of its book in heartbeats, which a relay passes on', () => {
+  it("the publication channel names its book's origin in heartbeats, which a relay passes on", () => {
     const { stream, sequencer } = open({ settings: { heartbeatSeconds: 1 } })
     stream.snapshot()
     const client = stream.connect({ subprotocol: 'tidegate.v1' })

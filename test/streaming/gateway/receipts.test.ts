@@ -132,7 +132,7 @@ describe('a receipt', () => {
 })
 
 describe('signatures', () => {
-  test('signatures are made once per view and version, for all sessions, and not again while nothing changes', () => {
+  test('receipts are signed once per view and version, for all sessions, and not again while nothing changes', () => {
     const { stream, state, connect } = start()
     const all = [connect(), connect(), connect(), connect({ depth: 1 })]
     stream.clock.advance(10_000)
@@ -144,7 +144,7 @@ describe('signatures', () => {
     expect(partsOf([...(receipts[3] as Set<string>)][0]).payload).toMatchObject({ depth: 1 })
   })
 
-  test('signatures are made at most once per second and view, however many sessions and heartbeats there are', () => {
+  test('receipts are signed at most once per second and view, however many sessions and heartbeats there are', () => {
     const { stream, state, connect } = start({ settings: { heartbeatSeconds: 0.1 } })
     const all = Array.from({ length: 8 }, () => connect())
     for (let step = 1; step <= 500; step++) {
@@ -159,7 +159,7 @@ describe('signatures', () => {
     for (const { taken } of all) expectOwnMessages(taken)
   })
 
-  test('signatures for a throttled session and a current one of the same view: each gets the latest that is not later than its book', () => {
+  test('throttled and current sessions of one view each get the latest receipt that is not later than their book', () => {
     const { stream, connect } = start()
     const sessions = [connect(), connect({ interval_ms: 500 })]
     const entries: Status[][] = [[], []]
@@ -179,7 +179,7 @@ describe('signatures', () => {
     }
   })
 
-  test('signatures of one session with many books are spread over ticks, and none is forgotten', () => {
+  test('receipts of one session with many books are signed over several ticks, and none is forgotten', () => {
     const markets = Array.from({ length: 100 }, (_, index) => `M${String(index).padStart(3, '0')}USD`)
     const { stream, state, connect } = start({ markets })
     const { statuses } = connect({}, markets)

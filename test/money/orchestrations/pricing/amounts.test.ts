@@ -212,7 +212,7 @@ describe('a book', () => {
     expect(fault(changes)).toEqual(expect.any(String))
   })
 
-  it('a book is used when none of that holds, and from a simulator in a sandbox', () => {
+  it('a book is used when no reason against it holds, and from a simulator in a sandbox', () => {
     expect(fault({ ageMilliseconds: 5_000 })).toMatchObject({ doubleMid: 12_000_100n })
     expect(fault({ isSimulated: true }, true)).toMatchObject({ cursor: 'pEcT_n4Z.7' })
     expect(usableBook(undefined, { settings: SETTINGS, isSandbox: false })).toEqual(expect.any(String))

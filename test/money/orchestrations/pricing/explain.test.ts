@@ -84,7 +84,7 @@ describe('the evidence of a price', () => {
     })
   })
 
-  it('the evidence of a price explains a purchase, and what of the amount buys nothing', () => {
+  it('the evidence of a price explains a purchase, and the part of the amount that buys nothing', () => {
     const { adds_up: addsUp, steps } = explainPrice(sold(BUY, 1_234_567n, 0n))
     expect(addsUp).toBe(true)
     expect(steps).toEqual([
@@ -95,7 +95,7 @@ describe('the evidence of a price', () => {
     ])
   })
 
-  it('the evidence of a price explains a conversion at par and what is left of it', () => {
+  it('the evidence of a price explains a conversion at par and its remainder', () => {
     expect(explainPrice(atPar(1_234_567n))).toEqual({
       adds_up: true,
       differences: [],
@@ -107,7 +107,7 @@ describe('the evidence of a price', () => {
     })
   })
 
-  it('the evidence of a price adds up for whatever was priced', () => {
+  it('the evidence of a price adds up for every priced orchestration', () => {
     fc.assert(
       fc.property(
         fc.boolean(),

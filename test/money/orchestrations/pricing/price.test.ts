@@ -118,7 +118,7 @@ describe('the depth of a book', () => {
     }
   })
 
-  it('the depth of a book is there again after depth_seconds, and never gone for the other side', async () => {
+  it('the depth of a book is available again after depth_seconds, and never gone for the other side', async () => {
     await credit(db, owner.profileId, 'BTC', 300_000_000n, 'in_transit')
     await credit(db, owner.profileId, 'USD', 6_000_100n, 'in_transit')
     const [first] = pricedOf(await convert(db, [sale(100_000_000n)], from))
@@ -132,7 +132,7 @@ describe('the depth of a book', () => {
     expect(third?.price).toBe('60000')
   })
 
-  it('the depth of a book is left alone by what waits, and waits with SLIPPAGE where it is not enough', async () => {
+  it('the depth of a book is left alone by waiting conversions, which wait with SLIPPAGE where it is not enough', async () => {
     const [outcome] = await convert(db, [sale(10_000_000_000n)], from)
     expect(outcome).toMatchObject({ kind: 'waits', waitingFor: 'SLIPPAGE' })
     const { rows } = await sql`select from conversions`.execute(db.tables())
@@ -156,7 +156,7 @@ describe('a book that must not be used', () => {
     ])
   })
 
-  it('a book that must not be used is one that there is not', async () => {
+  it('a book that must not be used is handled as a missing one', async () => {
     expect(await convert(db, [sale(1_000_000n), atPar(1_000_000n)], context({}))).toMatchObject([
       { kind: 'waits', waitingFor: 'PRICE' },
       { kind: 'waits', waitingFor: 'PEG' },
@@ -220,7 +220,7 @@ describe('the limit of the desk', () => {
     return context({ USDCUSD: pegBook(10_000) }, { settings: { ...PATIENT, deskLimits } })
   }
 
-  it('the limit of the desk lets three of five conversions of 300 pass, by two workers at the same time', async () => {
+  it('the desk limit lets three of five conversions of 300 pass, by two workers at the same time', async () => {
     await credit(db, owner.profileId, 'USDC', 1_500_000_000n, 'in_transit')
     const from = await limited()
     const outcomes = await Promise.all(
@@ -230,7 +230,7 @@ describe('the limit of the desk', () => {
     expect(kinds.sort()).toEqual(['DESK_LIMIT', 'DESK_LIMIT', 'priced', 'priced', 'priced'])
   })
 
-  it('the limit of the desk lets three of five pass in one batch, and a smaller one behind them', async () => {
+  it('the desk limit lets three of five conversions pass in one batch, and a smaller one behind them', async () => {
     await credit(db, owner.profileId, 'USDC', 1_000_000_000n, 'in_transit')
     const requests = [300n, 300n, 300n, 300n, 100n, 1n].map((dollars) => atPar(dollars * 1_000_000n))
     const outcomes = await convert(db, requests, await limited())
