@@ -136,7 +136,7 @@ describe('the sources', () => {
     expect(remaining('function-length', functionLengthViolations(everything))).toEqual([])
   })
 
-  it('the sources have no any', () => {
+  it('the sources never use the type any', () => {
     expect(remaining('any', anyViolations(everything))).toEqual([])
   })
 
@@ -174,14 +174,14 @@ describe('the product', () => {
 })
 
 describe('exceptions', () => {
-  it('name an existing rule and a reason', () => {
+  it('exceptions name an existing rule and a reason', () => {
     const rules = ['area', 'cycle', 'vendor', 'pure', 'file-length', 'function-length', 'any', 'unused-export']
     const more = ['unused-file', 'header', 'import-count', 'folder-size']
     const known = new Set([...rules, ...more, ...WORDS.map(({ rule }) => rule)])
     expect(EXCEPTIONS.filter((row) => !known.has(row.rule) || row.reason.length < 20)).toEqual([])
   })
 
-  it('exceptions that are not needed are reported', () => {
+  it('exceptions without a need are reported', () => {
     const row = { rule: 'any', subject: 'src/platform/base/a.ts', reason: 'none' }
     const violation = {
       rule: 'any',

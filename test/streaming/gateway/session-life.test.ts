@@ -14,7 +14,7 @@ function heartbeatTimes(texts: readonly string[]): number[] {
 }
 
 describe('requests that come fast', () => {
-  test('requests that come fast are answered at the pace allowed, all of them, in order, and reading stops until then', () => {
+  test('fast requests are answered at the allowed rate, all of them, in order, and reading stops until then', () => {
     const stream = new LiveStream({ settings: { inboundPerSecond: 50, inboundBurst: 10 } })
     const client = stream.connect()
     for (let number = 0; number < 60; number++) client.receive(`{"type":"subscribe","channels":[{"type":${number}}]}`)
@@ -163,7 +163,7 @@ describe('a client that reads nothing', () => {
     expect(round_trip_ms).toBeLessThan(100)
   })
 
-  test('a client that reads nothing is not taken for reading because of pongs that answer no ping', () => {
+  test('a client that reads nothing does not count as reading because of pongs that answer no ping', () => {
     const stream = new LiveStream()
     const client = stream.connect()
     for (let period = 0; period < 4; period++) {
@@ -203,7 +203,7 @@ function blockedClient(...more: readonly string[]): { stream: LiveStream; client
 }
 
 describe('silence', () => {
-  test('silence pings every ping_seconds and drops a connection on which nothing arrives', () => {
+  test('a silent connection is pinged every ping_seconds and dropped when nothing arrives', () => {
     const stream = new LiveStream()
     const [silent, alive] = [stream.connect(), stream.connect()]
     stream.clock.advance(60_000)
@@ -223,7 +223,7 @@ describe('silence', () => {
     expect(alive.transport.isOpen).toBe(false)
   })
 
-  test('silence is not measured while the socket is not read, and restarts when it is', () => {
+  test('the silence of a connection is not measured while the socket is not read, and restarts when it is', () => {
     const { stream, client } = blockedClient()
     const { pings } = client.transport
     stream.clock.advance(5_000_000)
@@ -356,7 +356,7 @@ describe('a bug of ours', () => {
     throw new Error('the test breaks this')
   }
 
-  test('a bug of ours costs the request, not the connection', async () => {
+  test('an internal bug costs the request, not the connection', async () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -370,7 +370,7 @@ describe('a bug of ours', () => {
     expect(await stream.registry.metrics()).toContain('tidegate_stream_internal_errors_total 1')
   })
 
-  test('a bug of ours in one entry costs that entry, which can be tried again', () => {
+  test('an internal bug in one entry costs that entry, which can be tried again', () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     stream.snapshot(undefined, 'BBBUSD')
@@ -395,7 +395,7 @@ describe('a bug of ours', () => {
     expect(again).toHaveLength(2)
   })
 
-  test('a bug of ours in catching up closes that connection with 1011 and no other', () => {
+  test('an internal bug in catching up closes that connection with 1011 and no other', () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     stream.snapshot(undefined, 'BBBUSD')
@@ -439,7 +439,7 @@ describe('the end of a connection', () => {
     expect(metrics).not.toMatch(/tidegate_closes_total\{cause="revoked"\}/)
   })
 
-  test('the end of a connection of a lagging session: it is no longer counted as lagging', async () => {
+  test('a lagging session whose connection ends is no longer counted as lagging', async () => {
     const { stream, client } = blockedClient()
     expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 1')
     client.session.close('operator')

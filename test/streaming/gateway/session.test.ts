@@ -30,7 +30,7 @@ const bid = (price: number, amount: number) => [{ side: BID, price, amount }] as
 const trade = { price: 150, amount: 1 }
 
 describe('subscribe', () => {
-  test('subscribe acknowledges first, then sends the SNAPSHOT, then the top, and nothing of executions', () => {
+  test('a subscribe is acknowledged first, then come the SNAPSHOT and the top, and nothing of executions', () => {
     const { client } = liveClient()
     expect(kinds(client.subscribe(EXECUTIONS, TOP, BOOK))).toEqual(['ack', 'SNAPSHOT', 'TOP_OF_BOOK'])
   })
@@ -57,7 +57,7 @@ describe('subscribe', () => {
     expect(kinds(executions.read())).toEqual(['execution'])
   })
 
-  test('a channel that is subscribed already has no effect, also twice in one request', () => {
+  test('a repeated subscribe of a channel has no effect, also twice in one request', () => {
     const { stream, client } = liveClient()
     const first = client.subscribe(BOOK, BOOK, TOP)
     expect(outcomes(first[0])).toEqual([true, 'NO_EFFECT_ACTION', true])
@@ -69,7 +69,7 @@ describe('subscribe', () => {
     expect(kinds(client.read())).toEqual(['UPDATE', 'TOP_OF_BOOK'])
   })
 
-  test('the limit of subscriptions is named, counts heartbeat, and gives way again', () => {
+  test('the subscription limit is named, counts heartbeat, and gives way again', () => {
     const stream = new LiveStream({ settings: { subscriptionsMax: 3 } })
     stream.snapshot()
     const client = stream.connect()
@@ -155,7 +155,7 @@ describe('unsubscribe', () => {
     expect(kinds(client.read())).toEqual(['TOP_OF_BOOK'])
   })
 
-  test('the same channel twice in one request has an effect once', () => {
+  test('an unsubscribe of the same channel twice in one request has an effect once', () => {
     const { client } = liveClient()
     client.subscribe(BOOK)
     expect(outcomes(client.unsubscribe(BOOK, BOOK)[0])).toEqual([true, 'NO_EFFECT_ACTION'])

@@ -220,7 +220,7 @@ function runSeeds(options: RunOptions, of = seeds): RunResult {
 
 describe('clients that pause, dribble, die and come back', () => {
   test.each([1, 5, 0])(
-    'clients that pause, dribble, die and come back see exact books, whole executions and right tops at depth %i',
+    'clients that pause, dribble, die and return see exact books, whole executions and right tops at depth %i',
     (depth) => {
       const { updates, missed } = runSeeds({ depth, steps: 400 })
       expect(updates).toBeGreaterThan(seeds.length * 400)
@@ -228,14 +228,14 @@ describe('clients that pause, dribble, die and come back', () => {
     },
   )
 
-  test('clients that pause, dribble, die and come back see the same while markets come, go and change under them, and hear of each that was theirs', () => {
+  test('clients that pause, dribble, die and return see the same while markets change, and get a notice for each of theirs', () => {
     const { updates, ended } = runSeeds({ depth: 5, steps: 400, changing: true })
     expect(updates).toBeGreaterThan(seeds.length * 100)
     expect(ended).toBeGreaterThan(seeds.length * 5)
   })
 
   test.each([0, 5])(
-    'clients that pause, dribble, die and come back see no book that is not trusted while sources are lost and return, at depth %i',
+    'clients that pause, dribble, die and return see no untrusted book while sources are lost and return, at depth %i',
     (depth) => {
       const { updates, withdrawn } = runSeeds({ depth, steps: 300, losing: true }, fewer)
       expect(updates).toBeGreaterThan(fewer.length * 50)
@@ -243,7 +243,7 @@ describe('clients that pause, dribble, die and come back', () => {
     },
   )
 
-  test('clients that pause, dribble, die and come back see the same while markets come and go besides', () => {
+  test('clients that pause, dribble, die and return see the same while markets come and go besides', () => {
     const { ended, withdrawn } = runSeeds({ depth: 5, steps: 300, changing: true, losing: true }, fewer)
     expect(ended).toBeGreaterThan(fewer.length * 5)
     expect(withdrawn).toBeGreaterThan(fewer.length * 3)

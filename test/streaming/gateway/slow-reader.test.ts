@@ -130,7 +130,7 @@ describe('while a client lags', () => {
     expect(client.transport.writes.length).toBe(before)
   })
 
-  test('unsubscribing cancels what is owed, subscribing again owes a later SNAPSHOT', () => {
+  test('a lagging client that unsubscribes is owed nothing, and one that subscribes again a later SNAPSHOT', () => {
     const { stream, client } = sleeper(BOOK, TOP)
     const entry = { type: 'market_data', params: { market: 'AAAUSD' } }
     client.receive({ type: 'unsubscribe', channels: [entry] })
@@ -201,7 +201,7 @@ describe('executions missed', () => {
     return { stream, client }
   }
 
-  test('executions missed come whole and in order, in slices, before the book that waited for them', () => {
+  test('missed executions come whole and in order, in slices, before the book that waited for them', () => {
     const { stream, client } = behind(10_000)
     const before = client.transport.writes.length
     for (let from = 1; from <= 2_901; from += 100) stream.update(bid(100, from), trades(100, from))
@@ -217,7 +217,7 @@ describe('executions missed', () => {
     expect(client.transport.queuedBytesMost).toBeLessThan(MARK_BYTES + 33_000)
   })
 
-  test('executions missed as many as are kept are no gap, one more closes with 4000', () => {
+  test('missed executions up to the kept number are no gap, and one more closes with 4000', () => {
     for (const count of [50, 51]) {
       const { stream, client } = behind(50)
       for (let from = 1; from <= count; from++) stream.update([], trades(1, from))

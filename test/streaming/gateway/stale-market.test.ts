@@ -81,7 +81,7 @@ describe('a market that lost its sources', () => {
     ['the book', BOOK, TOP],
     ['the top', TOP, BOOK],
   ])(
-    'a market that lost its sources keeps %s current for who has it, while the other one is waited for',
+    'a market that lost its sources keeps %s current for its holders, while the other one is waited for',
     (_, held, later) => {
       const { stream } = start()
       const client = stream.connect()

@@ -77,7 +77,7 @@ async function openMute(clock: VirtualClock): Promise<Served & { socket: Socket 
 }
 
 describe('a connection over a real socket', () => {
-  test('a connection over a real socket carries frames in order, fragments with pongs between them, and tells when they were taken', async () => {
+  test('a connection over a real socket carries frames in order, fragments with pongs between them, and reports deliveries', async () => {
     const { transport, client, texts } = await open()
     let pongs = 0
     client.on('pong', () => {
@@ -174,7 +174,7 @@ describe('closing', () => {
     expect(Buffer.concat(received)).toEqual(expected)
   })
 
-  test('closing reads the answer of a peer that was not read', async () => {
+  test('a closing connection reads the answer of a peer that was not read', async () => {
     const { transport, client, webSocket } = await open()
     transport.pauseReading()
     client.send('waits')
@@ -186,7 +186,7 @@ describe('closing', () => {
     await expect.poll(() => code).toBe(1012)
   })
 
-  test.each([1_000, 5_000])('closing cuts a peer that does not answer after %i ms', async (cutMilliseconds) => {
+  test.each([1_000, 5_000])('a closing connection is cut after %i ms when its peer does not answer', async (cutMilliseconds) => {
     const clock = new VirtualClock()
     const { transport, served } = await openMute(clock)
     transport.close(4003, 'access revoked', cutMilliseconds)

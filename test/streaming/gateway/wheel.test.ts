@@ -44,7 +44,7 @@ describe('a wheel', () => {
     expect(visits.map(({ members }) => members.length)).toEqual(new Array(50).fill(100))
   })
 
-  test('a member added twice is one, a removed one is not visited, an unknown one is nothing', () => {
+  test('a wheel counts a member added twice once, does not visit a removed one, and ignores an unknown one', () => {
     const { clock, wheel, visits } = wheelOf(100)
     wheel.add('a')
     wheel.add('b')
@@ -70,7 +70,7 @@ describe('a wheel', () => {
     expect(Number(times[1]) - Number(times[0])).toBe(1_000)
   })
 
-  test('a wheel after a stall each member is visited once, and then at its own time again', () => {
+  test('a wheel visits each member once after a stall, and then at its own time again', () => {
     const { clock, wheel, visits } = wheelOf(1_000)
     for (const name of names(50)) wheel.add(name)
     clock.advance(1_000)

@@ -253,7 +253,7 @@ describe('a hostile publisher', () => {
 describe('POST /publish', () => {
   const lines = (...messages: unknown[]) => messages.map((message) => JSON.stringify(message)).join('\n')
 
-  it('POST /publish takes messages as lines, and answers what was accepted', async () => {
+  it('the route POST /publish accepts messages as lines, and returns the accepted ones', async () => {
     const body = lines(engine.snapshot(), ...Array.from({ length: 50 }, () => engine.step()))
     const response = await post(`${body}\r\n\n`)
     expect([response.status, await answerOf(response)]).toEqual([
@@ -277,7 +277,7 @@ describe('POST /publish', () => {
     expect(stage.market('BTCUSD').state).toBe('live')
   })
 
-  it('POST /publish lists the problem of each market once, with its line, and ignores its further lines', async () => {
+  it('the route POST /publish lists the problem of each market once, with its line, and ignores its further lines', async () => {
     stage.permit({ engine: { markets: ['BTCUSD'] } })
     const eth = new PublishingEngine({ symbol: 'ETHUSD', random: new Random(1), publishesOrders: false, keptMax: 10 })
     const first = engine.step()
@@ -295,7 +295,7 @@ describe('POST /publish', () => {
     expect([many.problems.length, many.omitted_problems]).toEqual([100, 50])
   })
 
-  it('POST /publish is read while another client drips as many bodies as it may', async () => {
+  it('the route POST /publish is read while another client drips as many bodies as it may', async () => {
     const { port } = new URL(stage.url)
     const head =
       'POST /publish HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer other\r\nContent-Type: application/x-ndjson\r\n'
@@ -314,7 +314,7 @@ describe('POST /publish', () => {
     for (const socket of dripping) socket.destroy()
   })
 
-  it('POST /publish refuses a line over the limit and bytes that are not UTF-8', async () => {
+  it('the route POST /publish refuses a line over the limit and bytes that are not UTF-8', async () => {
     const long = await post(`${JSON.stringify(engine.snapshot())}\n${'x'.repeat(70_000)}`)
     const longText = await long.clone().text()
     expect(longText).toContain('a line must not be over 65536 bytes')
@@ -326,14 +326,14 @@ describe('POST /publish', () => {
     expect(answer.problems).toEqual([{ line: 1, message: 'the message is not UTF-8' }])
   })
 
-  it('POST /publish ends its lines when access is taken away', async () => {
+  it('the route POST /publish ends its lines when access is taken away', async () => {
     await post(lines(engine.snapshot()))
     expect(stage.market('BTCUSD').state).toBe('live')
     stage.change('engine', { enabled: false })
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
-  it('POST /publish waits for the other line like a WebSocket', async () => {
+  it('the route POST /publish waits for the other line like a WebSocket', async () => {
     const client = await live()
     await post(lines(engine.snapshot()), 'other')
     const [first, second] = [engine.step(), engine.step()]
@@ -349,7 +349,7 @@ describe('POST /publish', () => {
 })
 
 describe('a listener that is closed, because another process leads', () => {
-  it('a listener that is closed, because another process leads closes its publishers with 1012 and ends their lines, refuses others, and admits them again', async () => {
+  it('an ingest listener without leadership closes its publishers with 1012, refuses others, and admits them again', async () => {
     const client = await live()
     stage.ingest.close('another process leads')
     await client.untilClosed()

@@ -146,7 +146,7 @@ describe('two lines', () => {
     expect(script.take('B2', snapshotMessage(6))).toBe('duplicate')
   })
 
-  it('two lines accept no third', () => {
+  it('a market accepts no third publisher line', () => {
     const { lines } = twoLines()
     expect(lines.accepts('C')).toBe(false)
     expect(lines.accepts('B')).toBe(true)
@@ -351,7 +351,7 @@ function faultyLines(random: Random, count: number, isFaulty = true): Act[] {
 const seeds = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 
 describe('two lossy, delayed and restarting lines', () => {
-  it('two lossy, delayed and restarting lines give the messages of one perfect line, if at any time one of them works', () => {
+  it("two lossy, delayed and restarting lines give one perfect line's messages, if at any time one of them works", () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const count = 400
@@ -364,7 +364,7 @@ describe('two lossy, delayed and restarting lines', () => {
     )
   })
 
-  it('two lossy, delayed and restarting lines never pass a message twice or out of order, and skip only what neither brought before', () => {
+  it('two lossy lines never pass a message twice or out of order, and skip only the ones that neither brought before', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const random = new Random(seed)

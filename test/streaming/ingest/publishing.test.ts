@@ -49,7 +49,7 @@ async function send(clients: readonly PublisherClient[], message: WireMessage): 
 }
 
 describe('one publisher', () => {
-  it.each([false, true])('feeds several markets on one connection, with orders: %s', async (publishesOrders) => {
+  it.each([false, true])('a publisher feeds several markets on one connection, with orders: %s', async (publishesOrders) => {
     const engines = [newEngine('BTCUSD', publishesOrders), newEngine('ETHUSD', publishesOrders)]
     const client = await stage.connect('engine')
     expect(await client.until(({ type }) => type === 'accepted')).toEqual({
@@ -169,7 +169,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('one publisher from which nothing arrives for 15 seconds is dead, and heartbeats prevent it', async () => {
+  it('one publisher is dead when nothing arrives for 15 seconds, and heartbeats prevent it', async () => {
     const client = await publisher()
     const quiet = await stage.connect('other')
     await untilAt(0)

@@ -86,7 +86,7 @@ it('a process that follows a market has the proof of the process that writes it,
   expect(importer.proofOf('BBBUSD')).toBe('NONE')
 })
 
-it('a feed of the release before, which sends no proof, does not inherit that of another feed', () => {
+it("an earlier release's feed, which sends no proof, does not inherit that of another feed", () => {
   const { importer, lead, replica } = linked()
   lead('e1', () => 'CHECKSUM')()
   expect(importer.proofOf(MARKET.symbol)).toBe('CHECKSUM')
@@ -94,7 +94,7 @@ it('a feed of the release before, which sends no proof, does not inherit that of
   expect([replica.live, importer.proofOf(MARKET.symbol)]).toEqual([true, 'NONE'])
 })
 
-it('proofs are read from the bytes that were sent, and no others', () => {
+it('market proofs are read from the bytes that were sent, and no others', () => {
   const proofs = [
     { market: 'AAAUSD', epoch: 'e1', proof: 'COMPARISON' },
     { market: 'BBBUSD', epoch: 'e2', proof: 'NONE' },

@@ -47,21 +47,21 @@ function configOf(url: string, priceDecimals: number) {
 }
 
 describe('books that a market cannot hold as a whole', () => {
-  it('books that a market cannot hold as a whole are named, with the level before which they end', async () => {
+  it('the book check names books that a market cannot hold as a whole, with the level before which they end', async () => {
     expect(await checkBooks(configOf(await venue(), 8), new VirtualClock())).toEqual([
       "markets[0].sources[0]: XMRUSD cannot hold kraken's ask of 1 at 99999997: the asks of XMR/USD end before it",
     ])
   })
 
-  it('books that a market cannot hold as a whole are not looked for where prices have few decimals', async () => {
+  it('the book check looks for no such book where prices have few decimals', async () => {
     expect(await checkBooks(configOf(await venue(), 6), new VirtualClock())).toEqual([])
   })
 
-  it('books that a market cannot hold as a whole are not known where the venue cannot be asked', async () => {
+  it('the book check knows nothing where the venue cannot be asked', async () => {
     expect(await checkBooks(configOf('ws://127.0.0.1:9', 8), new VirtualClock())).toEqual([])
   })
 
-  it('books that a market cannot hold as a whole are not waited for longer than 5 s', async () => {
+  it('the book check waits no longer than 5 s for a venue', async () => {
     const silent = await startListingVenue([listedPair('XMR/USD')])
     closers.push(async () => silent.close())
     const clock = new VirtualClock()

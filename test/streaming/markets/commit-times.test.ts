@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => db?.close())
 
 describe('commit times', () => {
-  test('commit times of a process that stopped are the floor exactly', async () => {
+  test('the commit times of a stopped process are continued exactly', async () => {
     const latest = new Map([
       ['BTCUSD', 1_800_000_000_000],
       ['NEWUSD', 0],
@@ -26,7 +26,7 @@ describe('commit times', () => {
     expect([...(await readCommitFloors(db))]).toEqual([['BTCUSD', 1_800_000_000_123]])
   })
 
-  test('commit times of a process that crashed are leapt over', async () => {
+  test('the commit times of a process that crashed are skipped', async () => {
     const clock = new VirtualClock()
     const latest = new Map([['BTCUSD', 1_800_000_005_000]])
     const times = new CommitTimes({ db, clock, log, latest: () => latest })

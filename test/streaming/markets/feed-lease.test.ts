@@ -60,7 +60,7 @@ describe('a free lease', () => {
 })
 
 describe('an answer that arrives late', () => {
-  it('an answer that arrives late is not used when its epoch was exceeded meanwhile', async () => {
+  it('a late answer is not used when its epoch was exceeded meanwhile', async () => {
     const only = candidate()
     only.heldAnswer = 3
     await settle()
@@ -71,7 +71,7 @@ describe('an answer that arrives late', () => {
     expect(only.journal.entries).toEqual(['taken 2'])
   })
 
-  it('an answer that arrives late is not used when the lease may have expired meanwhile', async () => {
+  it('a late answer is not used when the lease may have expired meanwhile', async () => {
     const late = candidate()
     late.heldAnswer = 3
     await settle()
@@ -83,7 +83,7 @@ describe('an answer that arrives late', () => {
     expect(late.journal.entries).toEqual([])
   })
 
-  it('an answer that arrives late to a process that is being stopped frees the lease', async () => {
+  it('a late answer to a process that is being stopped frees the lease', async () => {
     const ending = candidate()
     ending.heldAnswer = 3
     await settle()
@@ -159,7 +159,7 @@ describe('a leader', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'deposed store'])
   })
 
-  it('a leader whose taking of the lease was not answered waits until that lease expires', async () => {
+  it('a leader whose request for the lease was not answered waits until that lease expires', async () => {
     const only = candidate()
     // After listening and reading.
     only.lostAnswer = 3
@@ -171,7 +171,7 @@ describe('a leader', () => {
 })
 
 describe('a leader whose process was stopped', () => {
-  it('a leader whose process was stopped for longer than the lease publishes nothing before it finds itself deposed', async () => {
+  it('a leader that was stopped for longer than the lease publishes nothing before it finds itself deposed', async () => {
     const [leader, standby] = await leaderAndStandby()
     let published: boolean | undefined
     await stand(leader, 20_000, () => {
@@ -184,7 +184,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'deposed store'])
   })
 
-  it('a leader whose process was stopped continues after it has asked, when no other process has taken the lease', async () => {
+  it('a leader that was stopped continues after it has asked, when no other process has taken the lease', async () => {
     const leader = candidate()
     await pass(1_000)
     await stand(leader, 20_000, () => {
@@ -196,7 +196,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'resumed'])
   })
 
-  it('a leader whose process was stopped is not confirmed by the answer to a question from before', async () => {
+  it('a leader that was stopped is not confirmed by the answer to an earlier question', async () => {
     const [leader, standby] = await leaderAndStandby()
     leader.path = 'held'
     await pass(1_000)
@@ -227,7 +227,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'resumed'])
   })
 
-  it('a leader whose process was stopped for less than the lease continues, even without the store', async () => {
+  it('a leader that was stopped for less than the lease continues, even without the store', async () => {
     const leader = candidate()
     await pass(1_000)
     leader.path = 'refused'
@@ -236,7 +236,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.lease.mayPublish()).toBe(true)
   })
 
-  it('a leader whose process was stopped as a suspended machine, whose monotonic clock stood, asks too', async () => {
+  it('a leader that was stopped with its machine, whose monotonic clock stood, asks too', async () => {
     const [leader] = await leaderAndStandby()
     leader.clock.stepWall(60_000)
     expect(leader.lease.mayPublish()).toBe(false)

@@ -128,7 +128,7 @@ function setUp(more: Partial<ConstructorParameters<typeof PublishingEngine>[0]> 
 }
 
 describe('a market that an engine publishes', () => {
-  test('a market that an engine publishes is continued by the next leader without a missed execution, while the engine keeps its messages', () => {
+  test("an engine's market is continued by the next leader without a missed execution, while the engine keeps its messages", () => {
     const { engine, first, second, cut, takeOver } = setUp()
     expect(engine.trades).toBeGreaterThan(0)
     expect(second.replica.live).toBe(true)
@@ -144,7 +144,7 @@ describe('a market that an engine publishes', () => {
     expect(second.replica.instrument).toEqual({ state: 'OPEN', reason: '' })
   })
 
-  test('a market that an engine publishes needs a SNAPSHOT but misses no execution where the engine sends orders, or its book was found to be wrong', () => {
+  test("an engine's market needs a SNAPSHOT but misses no execution after orders, or after a wrong book", () => {
     for (const publishesOrders of [false, true]) {
       const { engine, first, second, takeOver } = setUp({ publishesOrders })
       if (!publishesOrders) {
@@ -161,7 +161,7 @@ describe('a market that an engine publishes', () => {
     }
   })
 
-  test('a market that an engine publishes has missed executions where the position of the leader before is not the one of its last executions', () => {
+  test("an engine's market has missed executions where the previous leader's position is not that of its last executions", () => {
     const { engine, first, second, takeOver } = setUp()
     const { trades } = engine
     first.positions.connect(() => undefined)
@@ -170,7 +170,7 @@ describe('a market that an engine publishes', () => {
     expect(second.replica.executions.missNumber).toBeGreaterThan(0)
   })
 
-  test('a market that an engine publishes continues in a new epoch that names the last message of the one before, and in no other', () => {
+  test("an engine's market continues in a new epoch that names the last message of the one before, and in no other", () => {
     for (const [back, misses] of [
       [0, false],
       [1, true],
@@ -187,7 +187,7 @@ describe('a market that an engine publishes', () => {
 })
 
 describe('the positions of a market', () => {
-  test('the positions of a market are sent at once to a process that begins to follow, while this one writes the market', () => {
+  test('the positions of a market are sent at once to a new follower, while this process writes the market', () => {
     const log = new SourcePositionLog(new VirtualClock())
     const sent: string[] = []
     log.connect((market, bytes) => sent.push(`${market} ${decodePositions(bytes).version}`))

@@ -183,7 +183,7 @@ describe('a changed configuration', () => {
     expect(kraken.calls).toEqual(['start', 'remove AUSD', 'add AUSD'])
   })
 
-  it('a changed configuration of sources alone keeps sequencer and replica: the market is stale until a new source has sent a snapshot', () => {
+  it('a changed source list keeps sequencer and replica: the market is stale until a new source has sent a snapshot', () => {
     const { clock, kraken, made, snapshot, replicas, writers, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
@@ -324,7 +324,7 @@ describe('a market with several sources', () => {
     expect([...top(), replica.live]).toEqual([97, 105, true])
   })
 
-  it('the weakest proof of the live sources proves the book', () => {
+  it("a market's book is proved by the weakest proof of its live sources", () => {
     const { kraken, okx, say, book, writers } = setUpBoth()
     kraken.proves = 'CHECKSUM'
     okx.proves = 'COMPARISON'
@@ -340,7 +340,7 @@ describe('a market with several sources', () => {
     expect(writers.proofOf('AUSD')).toBe('NONE')
   })
 
-  it('a market with several sources names the sources of every level, also while sources are removed, added and lost', () => {
+  it("a market with several sources names each level's sources, also while sources are removed, added and lost", () => {
     const { kraken, okx, say, book, replica, change } = setUpBoth()
     const view = replica.attributed.open(0, replica.version)
     const venues = () => view.levels().map((level) => replica.attributed.levelOf(level).venues)
@@ -409,7 +409,7 @@ describe('a market with several sources', () => {
     expect(writers.sourcesOf('NOUSD')).toEqual([])
   })
 
-  it('trades where any of them trades, and names the source of the reason when it does not', () => {
+  it('a market with several sources trades where any of them trades, and names the source of a halt', () => {
     const { kraken, okx, replica, replicas, clock } = setUpBoth()
     const report = (source: ManualSource, trading: Instrument | undefined) => {
       source.trading = trading
@@ -442,7 +442,7 @@ describe('a market with several sources', () => {
     expect(report(kraken, undefined)).toBeUndefined()
   })
 
-  it('a market with several sources has started with its first book, or when all of them have spoken', () => {
+  it('a market with several sources has started with its first book, or when all of them have sent a message', () => {
     const first = setUpBoth()
     first.say(first.kraken, { type: 'lost', reason: 'not listed' })
     expect([...first.writers.starting]).toContain('AUSD')
@@ -453,7 +453,7 @@ describe('a market with several sources', () => {
     expect([...second.writers.starting]).toEqual(['CUSD'])
   })
 
-  it('a market with several sources rejects a source whose book is crossed, counts it, and asks only that one for a snapshot', async () => {
+  it('a market with several sources rejects a crossed source, counts it, and asks only that one for a snapshot', async () => {
     const { kraken, okx, say, book, top, states, registry } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 98))
@@ -465,7 +465,7 @@ describe('a market with several sources', () => {
     expect(top()).toEqual([100, 102])
   })
 
-  it('a market with several sources asks all of them when its sequencer starts over, and publishes the whole book with the next message', () => {
+  it('a market with several sources asks all of them when its sequencer starts over, and then publishes the whole book', () => {
     const { kraken, okx, say, book, top, writers } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 102))

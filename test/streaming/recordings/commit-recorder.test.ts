@@ -52,7 +52,7 @@ function startRecorder(steps = 1) {
 }
 
 describe('a recorder of commits', () => {
-  it('a recorder of commits writes a book that comes in whole, and what is executed while there is none', () => {
+  it('a recorder of commits writes a new book whole, and the executions while there is none', () => {
     const { clock, written, commit, status } = startRecorder()
     status(false, 'connecting')
     commit({ executions: [TRADE] })
@@ -73,7 +73,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits writes what is executed when a lost book is withdrawn, and the next book as it is', () => {
+  it('a recorder of commits writes executions at the withdrawal of a lost book, and the next book as it is', () => {
     const { clock, recorder, written, commit, status } = startRecorder()
     commit({ changes: [BID, ASK] })
     status(true)
@@ -93,7 +93,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits writes a commit that was only asked for without changes, and a book that starts over whole', () => {
+  it('a recorder of commits writes a requested commit without changes, and a book that starts over whole', () => {
     const { clock, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
@@ -184,7 +184,7 @@ describe('a recorder of commits', () => {
     expect(written.map((entry) => (entry as unknown[])[1])).toEqual([0, 10, 20])
   })
 
-  it('a recorder of commits writes what it holds when it is stopped, and nothing after', () => {
+  it('a recorder of commits writes its pending data when it is stopped, and nothing after', () => {
     const { clock, recorder, written, commit } = startRecorder()
     commit({ executions: [TRADE] })
     recorder.stop()
@@ -193,7 +193,7 @@ describe('a recorder of commits', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('a recorder of commits writes what is published while a keyframe is encoded after it, with the times at which it was published', () => {
+  it("a recorder of commits writes commits during a keyframe's encoding after it, with their times", () => {
     const { clock, recorder, written, commit, status } = startRecorder(4)
     commit({ changes: [BID, ASK] })
     status(true)
@@ -216,7 +216,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits completes a keyframe when it is stopped, when everything is requested, and for another list of markets', () => {
+  it('a recorder of commits completes a keyframe when it is stopped, flushed, or given another list of markets', () => {
     for (const request of ['stop', 'releaseAll', 'writeKeyframe', 'change'] as const) {
       const { recorder, written, commit } = startRecorder(1_000)
       recorder.writeKeyframe()

@@ -130,7 +130,7 @@ for row in trades.select('symbol', 'price', 'amount').iter_rows(): print(*row)`,
     )
   }
 
-  it('Parquet files of markets with different decimals cannot have a number of more than 20 digits before the decimal point, which the error names', async () => {
+  it('an export to Parquet refuses a number of more than 20 digits before the decimal point, which the error names', async () => {
     const path = join(root, 'large.recording')
     const levels = [{ side: BID, price: 1, amount: 10n ** 20n }] as const
     const markets = [recordedMarket('BIG', 0, 0)]
@@ -196,7 +196,7 @@ describe('the layout of tardis.dev', () => {
     )
   })
 
-  it('the layout of tardis.dev names the exchange tidegate by default, and rejects what it cannot write', async () => {
+  it('the layout of tardis.dev names the exchange tidegate by default, and rejects data that it cannot write', async () => {
     expect(await exported('default', ...TARDIS)).toContain('tidegate_trades_2026-06-01_BTCUSD.csv.gz')
     expect(await errorOf('--format', 'parquet', '--layout', 'tardis')).toBe(
       '--layout tardis is for csv: tardis.dev has no Parquet files',

@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegate-past-book-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a past book', () => {
-  it('a past book is what a replica had at that time, whatever the time', async () => {
+  it("a past book is the replica's book of that time, whatever the time", async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const source = new Random(seed)
     const random = () => source.next()

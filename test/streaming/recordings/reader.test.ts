@@ -49,7 +49,7 @@ describe('a recording that was cut off', () => {
     }
   })
 
-  it('a recording that was cut off is not a recording when it was cut within its header', async () => {
+  it('a file that was cut off within its header is not a recording', async () => {
     for (let length = 0; length < ends[0]!; length++) {
       await expect(openRecording(fileOf(bytes.subarray(0, length)))).rejects.toThrow(/is not a recording|in its header/)
     }

@@ -102,7 +102,7 @@ function asReplayed(published: readonly string[], path: string): string[] {
 }
 
 describe('replaying', () => {
-  it('replaying makes the same commits and the same wire at any speed', async () => {
+  it('a replay makes the same commits and the same wire bytes at any speed', async () => {
     for (let seed = 1; seed <= (LONG ? 200 : 8); seed++) {
       const { line, path } = await recordNoise(seed, 150)
       for (const [speed, step] of [
@@ -124,7 +124,7 @@ describe('replaying', () => {
     }
   })
 
-  it('replaying begins anywhere with the books of that place, and continues as if it had played all before', async () => {
+  it('a replay begins anywhere with the books of that place, and continues as if it had played all before', async () => {
     const { line, path } = await recordNoise(77, 400)
     const entries = await readEntries(path)
     const first = entries[0]!.atMilliseconds
@@ -159,7 +159,7 @@ describe('replaying', () => {
     }
   })
 
-  it('replaying starts over when it is configured to', async () => {
+  it('a replay starts over when it is configured to', async () => {
     const path = folder.next()
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), updateEntry(0, 500)] }])
     const line = new MarketPipeline(MARKETS.slice(0, 1))
@@ -171,7 +171,7 @@ describe('replaying', () => {
     await source.stop()
   })
 
-  it('replaying says how late it is when its speed is too high, and skips nothing', async () => {
+  it('a replay reports how late it is when its speed is too high, and skips nothing', async () => {
     const path = folder.next()
     const updates = Array.from({ length: 3_000 }, (_, index) => updateEntry(0, index + 1))
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), ...updates] }])
@@ -320,7 +320,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('a market of a recording emits why a file cannot be replayed', async () => {
+  it('a market of a recording reports why a file cannot be replayed', async () => {
     const line = new MarketPipeline([BTC])
     const { source, fed, emitted } = replayInto(line, '/nowhere/at.all')
     while (emitted[0]!.length < 1) await line.passTime(5)
@@ -333,7 +333,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('a market of a recording joins in the middle with the whole book, and leaves without a word more', async () => {
+  it('a market of a recording joins in the middle with the whole book, and leaves without another event', async () => {
     const { path, line, source, fed, emitted } = await startedLine([ETH])
     const late: MarketEvent[] = []
     const joined = { market: BTC, venueSymbol: path, listener: (event: MarketEvent) => late.push(event) }
@@ -371,7 +371,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('a market of a recording hears nothing more when it is removed by what it hears', async () => {
+  it('a market of a recording gets no event after one that removes it', async () => {
     const path = folder.next()
     const { events } = updateEntry(0, 1)
     await writeRecording(path, [
@@ -394,7 +394,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('a market of a recording hears nothing after the source has stopped, and two that read one file have one playhead', async () => {
+  it('a market of a recording gets no event after the source has stopped, and two that read one file share one position', async () => {
     const { line, source, emitted } = await startedLine([BTC, ETH])
     expect(emitted.map((events) => events.map(({ type }) => type))).toEqual([
       ['lost', 'snapshot'],

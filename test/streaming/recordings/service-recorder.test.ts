@@ -148,7 +148,7 @@ describe('the recorder of a service', () => {
     await recorder.stop()
   })
 
-  it('the recorder of a service continues without a disk, tries again, and names the time that is missing', async () => {
+  it('the recorder of a service continues without a disk, tries again, and names the missing time', async () => {
     let isFull = false
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
     const createFile: typeof createRecordingFile = async (folder, at) => {

@@ -121,7 +121,7 @@ describe('a recording', () => {
 })
 
 describe('the writer', () => {
-  it('the writer writes what waits for a second', async () => {
+  it('the recording writer writes pending data once a second', async () => {
     const path = folder.next()
     const clock = new VirtualClock()
     const writer = await openWriter(path, clock)
@@ -137,7 +137,7 @@ describe('the writer', () => {
     await writer.close()
   })
 
-  it('the writer writes a block that is full without waiting', async () => {
+  it('the recording writer writes a full block without waiting', async () => {
     const path = folder.next()
     const writer = await openWriter(path)
     const reason = 'x'.repeat(1_000)
@@ -149,7 +149,7 @@ describe('the writer', () => {
     expect(writer.counts.entries).toBe(1_100)
   })
 
-  it('the writer spreads a keyframe over blocks, of which the first alone begins it', async () => {
+  it('the recording writer spreads a keyframe over blocks, of which the first alone begins it', async () => {
     const path = folder.next()
     const writer = await openWriter(path)
     const big: MarketEvent = { type: 'lost', reason: 'x'.repeat(2_000_000) }
@@ -164,7 +164,7 @@ describe('the writer', () => {
     expect(writer.counts.entries).toBe(2)
   })
 
-  it('the writer encodes the books of a keyframe in steps, as the same text as their levels', async () => {
+  it('the recording writer encodes the books of a keyframe in steps, as the same text as their levels', async () => {
     const sides = (count: number): LevelChange[] =>
       ([BID, ASK] as const).flatMap((side) =>
         Array.from({ length: count }, (_, index): LevelChange => {
@@ -195,7 +195,7 @@ describe('the writer', () => {
     ])
   })
 
-  it('the writer does not replace a file unless it is emitted to', async () => {
+  it('the recording writer does not replace a file unless it is allowed to', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
     await expect(openWriter(path)).rejects.toThrow(`${path} already exists`)
@@ -204,14 +204,14 @@ describe('the writer', () => {
     expect(await readEntries(path)).toEqual([])
   })
 
-  it('the writer ends with one error when the disk is full, and takes no more', async () => {
+  it('the recording writer ends with one error when the disk is full, and accepts no more', async () => {
     const failures: Error[] = []
     // The header fits nowhere either: the device is full.
     await expect(openWriter('/dev/full', new VirtualClock(), failures, true)).rejects.toThrow(/ENOSPC/)
     expect(failures).toEqual([])
   })
 
-  it('the writer keeps the file whole up to the block that could not be written', async () => {
+  it('the recording writer keeps the file whole up to the block that could not be written', async () => {
     const path = folder.next()
     const failures: Error[] = []
     const clock = new VirtualClock()
@@ -234,7 +234,7 @@ describe('the writer', () => {
     expect(await readEntries(path)).toHaveLength(1)
   })
 
-  it('the writer gives up on a disk that takes nothing for long', async () => {
+  it('the recording writer gives up on a disk that accepts nothing for long', async () => {
     const failures: Error[] = []
     const never = new Promise<never>(() => undefined)
     const disk = { write: () => never, truncate: () => never, sync: () => never, close: () => never }

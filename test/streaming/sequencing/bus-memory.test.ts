@@ -8,7 +8,7 @@ describeBus('the bus of one process', async () => ({
   close: () => Promise.resolve(),
 }))
 
-test('publishing on the bus in memory is calling: when it returns, every listener has seen the message, in the order they came', () => {
+test('the bus in memory calls every listener with each message in order before publishing returns', () => {
   const bus = createMemoryBus()
   const seen: string[] = []
   bus.subscribe('AAAUSD', () => seen.push('first'))

@@ -41,7 +41,7 @@ test('one cursor object follows the epochs of its market', () => {
   expect(one.position(EPOCH, before)).toBe(7)
 })
 
-test('a position is counted from the beginning of the epoch, so that processes that know more epochs give it the same token', () => {
+test('a position is counted from the beginning of the epoch, so processes that know more epochs give the same token', () => {
   const token = cursors().token({ id: 'next', base: 1_000 }, 1_007)
   expect(token).toBe(cursors().token(NEXT, 7))
   expect(cursors().position({ id: 'next', base: 1_000 }, token)).toBe(1_007)

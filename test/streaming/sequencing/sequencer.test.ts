@@ -438,7 +438,7 @@ describe('a source that is lost', () => {
 describe('a book that is lost for too long', () => {
   const lose = (writer: Writer) => writer.sequencer.offer({ type: 'lost', reason: 'x' })
 
-  test('a book that is lost for too long is withdrawn by one commit, with what waited, and the next trusted book is one commit from there', () => {
+  test('a book that is lost for too long is withdrawn by one commit, and the next trusted book is one commit from there', () => {
     const writer = Writer.live(1_000)
     writer.update([bid(99, 1), bid(100, 0)])
     lose(writer)
@@ -462,7 +462,7 @@ describe('a book that is lost for too long', () => {
     expect(writer.statuses.map(({ live }) => live)).toEqual([false, true])
   })
 
-  test('a book that is lost for too long is withdrawn once, also when a crossed book came in between, and never before there was one', () => {
+  test('a book that is lost for too long is withdrawn once, also with a crossed book in between, and never before the first', () => {
     const writer = new Writer(0, 1_000)
     lose(writer)
     writer.clock.advance(5_000)
@@ -576,7 +576,7 @@ test('the sum of the commits is the book of the source for random messages', () 
 })
 
 describe('starting over', () => {
-  test('the commit after a sequencer starts over has the whole book, the next one does not, and the source is asked for a fresh one', () => {
+  test('the commit after a sequencer starts over has the whole book, the next one does not, and the source is asked for one', () => {
     const writer = Writer.live()
     writer.sequencer.startOver('the test says so')
     writer.update([bid(99, 5)])

@@ -138,7 +138,7 @@ describe('the snapshot of a large book', () => {
     feed.work(0)
   })
 
-  test('the snapshot of a large book is reused while its completion is short, but not for a subscriber that was sent something later', () => {
+  test('the snapshot of a large book is reused while its completion is short, but not for a subscriber with later data', () => {
     const { feed, commit } = large()
     feed.work(Number.POSITIVE_INFINITY)
     const snapshot = feed.snapshot(BASE, 0)

@@ -189,7 +189,7 @@ describe('a module', () => {
 })
 
 describe('the example', () => {
-  it('the example runs, with a path relative to the configuration file', async () => {
+  it('the example module runs, with a path relative to the configuration file', async () => {
     const file = join(folder, 'tidegate.yaml')
     const market = '{symbol: BTCUSD, base_asset: BTC, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 9'
     const text = `simulator: {allowed: true}\nmarkets:\n  - ${market}, sources: ["module:./engine.mjs:BTCUSD"]}\n`
@@ -211,7 +211,7 @@ describe('the example, for a quarter of an hour', () => {
     vi.unstubAllGlobals()
   })
 
-  it('the example, for a quarter of an hour has a book whenever it trades, and every message is valid', async () => {
+  it('the example module has a book whenever it trades for a quarter of an hour, and every message is valid', async () => {
     let trade: () => void = () => undefined
     vi.stubGlobal('setInterval', (callback: () => void) => {
       trade = callback

@@ -65,7 +65,7 @@ describe('the messages of a publication', () => {
     expect(update(5).events).toEqual([{ type: 'update', changes: [], executions: [], origin: 'a.5' }])
   })
 
-  it('the messages of a publication are lost with a gap, and their executions missed; the executions after it continue', () => {
+  it('a gap in a publication loses its messages and their executions; the executions after it continue', () => {
     const { own, snapshot, update } = reader()
     snapshot(3)
     const request = 'the messages 4 to 6 in epoch a are missing'
@@ -83,7 +83,7 @@ describe('the messages of a publication', () => {
     expect(snapshot(8).events).toEqual([{ type: 'snapshot', levels: BOOK, origin: 'a.8' }])
   })
 
-  it('the messages of a publication may be unknown where one covers some that were applied: nothing of it is published twice', () => {
+  it('a publication may have a gap where a message covers applied ones: nothing of it is published twice', () => {
     const { snapshot, update } = reader()
     snapshot(3)
     update(4, { executions: [trade('1')] })
@@ -92,7 +92,7 @@ describe('the messages of a publication', () => {
     expect(events.map(({ type }) => type)).toEqual(['lost', 'missed'])
   })
 
-  it('the messages of a publication of a SNAPSHOT replace the book; later numbers without prev mean missed executions', () => {
+  it("a publication's SNAPSHOT replaces the book; later numbers without prev mean missed executions", () => {
     const { snapshot } = reader()
     snapshot(3)
     expect(snapshot(3).events.map(({ type }) => type)).toEqual(['snapshot'])
@@ -101,7 +101,7 @@ describe('the messages of a publication', () => {
     expect(snapshot(4)).toEqual({ outcome: 'repeated', events: [] })
   })
 
-  it('the messages of a publication of an old SNAPSHOT are applied until they reach the last execution; only then is the book trusted', () => {
+  it("a publication's old SNAPSHOT is trusted only after the messages that reach the last execution", () => {
     const { own, snapshot, update } = reader()
     snapshot(1)
     update(2, { bids: [level('9')] })
@@ -117,7 +117,7 @@ describe('the messages of a publication', () => {
     ])
   })
 
-  it('the messages of a publication of a new epoch need a SNAPSHOT; executions in between are missed if there were any before', () => {
+  it("a publication's new epoch needs a SNAPSHOT; executions in between are missed if there were any before", () => {
     for (const hadExecutions of [false, true]) {
       const { own, snapshot, update } = reader()
       snapshot(0)
@@ -144,7 +144,7 @@ describe('the messages of a publication', () => {
     ])
   })
 
-  it('the messages of a publication are without a book from LOST to the SNAPSHOT, which the publisher sends by itself', () => {
+  it('a publication has no book from LOST to the SNAPSHOT, which the publisher sends by itself', () => {
     const { own, send, snapshot, update } = reader()
     snapshot(2)
     expect(send('LOST', { seq: 2 }, { reason: 'no source' })).toEqual({
@@ -169,7 +169,7 @@ describe('the content of a message', () => {
     return outcome === 'refused' && request === `the publisher breaks a rule: ${problem}` ? problem : 'accepted'
   }
 
-  it('the content of a message is checked with the decimals of the market, and for prices that appear twice', () => {
+  it('a publication message is checked with the decimals of the market, and for prices that appear twice', () => {
     expect(problemOf({ bids: [level('9.999')] })).toBe(
       'payload.bids[0].price has more than the 2 decimals of the market BTCUSD',
     )
@@ -184,7 +184,7 @@ describe('the content of a message', () => {
     )
   })
 
-  it('the content of a message is levels or orders, as in the SNAPSHOT', () => {
+  it('a publication message has levels or orders, as in the SNAPSHOT', () => {
     const orders = {
       orders: [{ order_id: '1', side: 'buy', price: '10', amount: '1' }],
       bids: undefined,
@@ -207,7 +207,7 @@ describe('the content of a message', () => {
     ).toBe('payload.orders[1] names an order that is not in the book')
   })
 
-  it('the content of a message of a broken message counts neither as a book nor as executions', () => {
+  it('a broken publication message counts neither as a book nor as executions', () => {
     const { snapshot, update } = reader()
     snapshot(0)
     update(1, { bids: [level('9.999')], executions: [trade('1')] })
@@ -217,14 +217,14 @@ describe('the content of a message', () => {
     ])
   })
 
-  it('the content of a message of a broken SNAPSHOT is requested again, of other broken messages only once', () => {
+  it('a broken SNAPSHOT is requested again, and other broken messages only once', () => {
     const { snapshot, update } = reader()
     expect(snapshot(0, { bids: [level('9.999')] }).request).toBeDefined()
     expect(snapshot(0, { bids: 7 }).request).toBeDefined()
     expect(update(1, { bids: 7 }).request).toBeUndefined()
   })
 
-  it('the content of a message of an instrument is its state, and refused with more decimals than the market has', () => {
+  it('an INSTRUMENT message sets the state, and is refused with more decimals than the market has', () => {
     const { own, snapshot, send } = reader()
     snapshot(0)
     const halted = { ...INSTRUMENT, state: 'HALTED', reason: 'volatility' }
@@ -237,7 +237,7 @@ describe('the content of a message', () => {
   })
 })
 
-it('a simulated market is one, whether its SNAPSHOT or a later message says so', () => {
+it('a publication is simulated whether its SNAPSHOT or a later message says so', () => {
   const { own, snapshot, send } = reader()
   snapshot(0, { instrument: { ...INSTRUMENT, simulated: true } })
   expect([own.isLive, own.instrument]).toEqual([true, { state: 'OPEN', reason: '', simulated: true }])

@@ -13,7 +13,7 @@ function arrivalsOf(updatesPerSecond: number, seconds: number, seed = 1): Arriva
 
 describe('the schedule of a simulated market over a seeded hour', () => {
   it.each([2, 40, 500])(
-    'the schedule of a simulated market over a seeded hour has the mean rate, bursts of about 50 times it, and quiet, at %d a second',
+    "a simulated market's schedule over a seeded hour has the mean rate, bursts of 50 times it, and quiet, at %d a second",
     (rate) => {
       const arrivals = arrivalsOf(rate, HOUR_SECONDS)
       const mean = rate / 10
@@ -45,7 +45,7 @@ describe('the schedule of a simulated market over a seeded hour', () => {
     },
   )
 
-  it('the schedule of a simulated market over a seeded hour never goes back and names clusters by their real size', () => {
+  it("a simulated market's schedule never goes back and names clusters by their real size", () => {
     const arrivals = arrivalsOf(40, 600)
     const starts = arrivals.flatMap((arrival, index) => (arrival.startsCluster ? [index] : []))
     expect(
@@ -57,13 +57,13 @@ describe('the schedule of a simulated market over a seeded hour', () => {
     })
   })
 
-  it('the schedule of a simulated market over a seeded hour follows from its random stream alone', () => {
+  it("a simulated market's schedule follows from its random stream alone", () => {
     expect(arrivalsOf(40, 60, 7)).toEqual(arrivalsOf(40, 60, 7))
     expect(arrivalsOf(40, 60, 7)).not.toEqual(arrivalsOf(40, 60, 8))
   })
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    'the schedule of a simulated market over a seeded hour refuses the rate %d',
+    "a simulated market's schedule refuses the rate %d",
     (rate) => {
       expect(() => createArrivals(rate, createRandomStream(1, 'rate'))).toThrow('rate must be positive')
     },

@@ -132,7 +132,7 @@ function checkBook(book: MatchingBook, plain: PlainMatcher, held: Map<string, nu
 
 describe('the matching core against a naive matcher', () => {
   it.each([1, 2, 3, 4, 5, 6])(
-    'the matching core against a naive matcher agrees on every trade, level and queue under random orders, seed %d',
+    'the matching core agrees with a naive matcher on every trade, level and queue under random orders, seed %d',
     (seed) => {
       const random = createRandomStream(seed, 'orders')
       const book = new MatchingBook()
@@ -210,7 +210,7 @@ describe('the matching core', () => {
     ])
   })
 
-  it('the matching core cancels what a market order cannot fill and says so', () => {
+  it('the matching core cancels the rest of a market order that cannot be filled, and reports it', () => {
     const book = new MatchingBook()
     book.placeLimit(ASK, 10, 3)
     expect(book.placeMarket(BID, 5)).toMatchObject({ restingAmount: 0, cancelledAmount: 2 })

@@ -99,7 +99,7 @@ describe('markets of the simulator that come and go', () => {
     expect(received).toHaveLength(stopped)
   })
 
-  it('markets of the simulator that come and go may be added again, and start over', () => {
+  it('simulated markets may be added again, and start over', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock)
     clock.advance(10_000)
@@ -193,7 +193,7 @@ describe('the same seed', () => {
     expect(bytesOf(run.events.get('BTCUSD')!, COUNT)).toBe(steady())
   })
 
-  it('the same seed is not the same as another seed', () => {
+  it('another seed gives other bytes', () => {
     const clock = new VirtualClock()
     const run = simulate(clock, { seed: 2 })
     clock.advance(120_000)
@@ -202,7 +202,7 @@ describe('the same seed', () => {
 })
 
 describe('a process that stalls', () => {
-  it('a process that stalls emits a bounded part of what is overdue, moves the rest back and skips nothing', () => {
+  it('a process that stalls emits a bounded part of the overdue updates, moves the rest back and skips nothing', () => {
     const undisturbed = new VirtualClock()
     const expected = simulate(undisturbed).events.get('BTCUSD')!
     const clock = new UnsteadyClock(0)

@@ -101,7 +101,7 @@ describe('a seeded hour of trading at 40 updates a second', () => {
 
 describe('the size of a simulated market', () => {
   // It is about as large as it gets after a quarter of an hour; what grows slowly shows in the long run.
-  it(`the size of a simulated market stays bounded over ${MINUTES} minutes at 500 updates a second`, () => {
+  it(`a simulated market stays bounded over ${MINUTES} minutes at 500 updates a second`, () => {
     let steps = 0
     let levelsMax = 0
     let ordersMax = 0
@@ -120,7 +120,7 @@ describe('the size of a simulated market', () => {
     expect(levelsAfterQuarter.every((levels) => levels > 600)).toBe(true)
   })
 
-  it('the size of a simulated market gives up what the price has left behind', () => {
+  it('a simulated market drops orders that the price has left behind', () => {
     const { traders } = trade(marketOf('ETH', 2, 8), 1, 1)
     // A wall of orders far away, as a long drift of the price leaves it.
     const worst = traders.book.levelAt(ASK, traders.book.levelCount(ASK) - 1)!.price
@@ -166,7 +166,7 @@ describe('markets of every scale', () => {
     },
   )
 
-  it('markets of every scale refuses more decimals than safe integers carry, by the name of the market', () => {
+  it('a simulated market refuses more decimals than safe integers carry, by its name', () => {
     const random = createRandomStream(1, 'scale')
     expect(() => new Traders(marketOf('BTC', 9, 2), 40, random)).toThrow('0 to 8 decimals, market BTCUSD has 9')
     expect(() => new Traders(marketOf('BTC', 2, 18), 40, random)).toThrow('0 to 8 decimals, market BTCUSD has 18')

@@ -269,7 +269,7 @@ describe('a source that pulls', () => {
     expect(market.summary.at(-1)).toBe('lost: engine: nothing arrived for 15 s')
   })
 
-  it('a source that pulls is not answered: the connection ends', async () => {
+  it('a source that pulls ends a connection without an answer', async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc])
     publisher.isMute = true
@@ -303,7 +303,7 @@ describe('a source that pulls', () => {
     await feed.until('the book again', isCurrent)
   })
 
-  it('a source that pulls takes a SNAPSHOT of earlier and the messages after it, without an execution twice', async () => {
+  it('a source that pulls applies an earlier SNAPSHOT and the messages after it, without an execution twice', async () => {
     const { publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     for (let count = 0; count < 20; count++) send()
@@ -396,7 +396,7 @@ describe('a source that pulls', () => {
 })
 
 describe('the credentials of a source that pulls', () => {
-  it('the credentials of a source that pulls are a token in the handshake, which no log line and no reason contains', async () => {
+  it("a pulling source's token is sent in the handshake, and no log line or reason contains it", async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc], { token: 'correct-token' })
     const credentials = (text: string) => ({ kind: 'token', token: { text } }) as const
@@ -409,7 +409,7 @@ describe('the credentials of a source that pulls', () => {
     expect(publisher.authorizations).toEqual(['Bearer wrong-secret-token', 'Bearer correct-token'])
   })
 
-  it('the credentials of a source that pulls are a client of another Tidegate: each connection has a new token', async () => {
+  it("a pulling source's client of another Tidegate gets a new token for each connection", async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc], { client: { id: 'relay', secret: 'client-secret' } })
     const client = (text: string) =>
@@ -431,7 +431,7 @@ describe('the credentials of a source that pulls', () => {
     expect(wrong.log.lines.join()).not.toContain('another-secret')
   })
 
-  it('the credentials of a source that pulls in a file are read for each connection', async () => {
+  it("a pulling source's credentials in a file are read for each connection", async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc], { token: 'correct-token' })
     const credentials = { kind: 'token', token: { file: '/nonexistent/token' } } as const
@@ -450,7 +450,7 @@ describe('a message that is read in parts', () => {
     payload: { ...message.payload, note: 'x'.repeat(200_000) },
   })
 
-  it('a message that is read in parts is taken before those after it, and nothing of it after the connection has ended', async () => {
+  it('a message that is read in parts is applied before later ones, and nothing of it after the connection has ended', async () => {
     const btc = engine('BTCUSD')
     for (let count = 0; count < 5; count++) btc.step()
     const snapshot = btc.snapshot.bind(btc)

@@ -83,7 +83,7 @@ describe('the delay before the next attempt', () => {
     ])
   })
 
-  it('the delay before the next attempt is spread at random over the upper half of that', () => {
+  it('the delay before the next attempt is spread at random over the upper half of that range', () => {
     expect([1, 2, 7].map((failures) => retryMilliseconds(failures, () => 0))).toEqual([250, 500, 15_000])
     expect(retryMilliseconds(2, () => 0.5)).toBe(750)
   })
@@ -151,7 +151,7 @@ describe('a connection', () => {
     await until('the second connection', () => calls.length === 5)
   })
 
-  it('a connection is not taken for dead because this process stood still: what arrived meanwhile is read first', async () => {
+  it('a connection is not taken for dead because this process stood still: the arrived data is read first', async () => {
     const url = await listen((socket) => socket.send('hello'))
     const { clock, calls, until } = follow(url)
     await until('the message', () => calls.length === 2)
@@ -200,7 +200,7 @@ describe('a connection', () => {
     expect(calls).toEqual(['open', 'message 0', 'down no good'])
   })
 
-  it('a connection sends nothing while it is not open, and does not mind', async () => {
+  it('a connection sends nothing while it is not open, and reports no error', async () => {
     const { connection, calls } = follow(await listenSilently())
     connection.send({ method: 'ping' })
     expect(calls).toEqual([])
@@ -208,14 +208,14 @@ describe('a connection', () => {
 })
 
 describe('stop', () => {
-  it('stop ends a connection that is opening', async () => {
+  it('a stop ends a connection that is opening', async () => {
     const { connection, calls, clock } = follow(await listenSilently())
     await connection.stop()
     clock.advance(120_000)
     expect(calls).toEqual([])
   })
 
-  it('stop ends the wait for the next attempt', async () => {
+  it('a stop ends the wait for the next attempt', async () => {
     const url = await listen((socket) => socket.terminate())
     const { connection, calls, clock, until } = follow(url)
     await until('the end', () => calls.at(-1)?.startsWith('down') === true)
@@ -226,7 +226,7 @@ describe('stop', () => {
     expect(calls).toEqual(seen)
   })
 
-  it('stop may be called twice', async () => {
+  it('a connection may be stopped twice', async () => {
     const url = await listen()
     const { connection, calls, until } = follow(url)
     await until('the connection', () => calls.length === 1)

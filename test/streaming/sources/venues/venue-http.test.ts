@@ -28,12 +28,12 @@ async function serve(answer: RequestListener): Promise<string> {
 const get = (url: string) => fetchText(url, new AbortController().signal)
 
 describe('the text behind an address', () => {
-  it('the text behind an address is what the venue says with 200', async () => {
+  it("a venue's text is the body of a response with 200", async () => {
     const url = await serve((request, response) => response.end(`${request.method} ${request.url} ä`))
     expect(await get(`${url}/a?b=c`)).toEqual({ value: 'GET /a?b=c ä' })
   })
 
-  it('the text behind an address is a problem with any other status, with the begin of what the venue says', async () => {
+  it("a venue's response with any other status is a problem, with the beginning of its text", async () => {
     const url = await serve((_request, response) => response.writeHead(400).end(`{"code":-1121}${'x'.repeat(1000)}`))
     expect(await get(url)).toEqual({ problem: `HTTP 400 {"code":-1121}${'x'.repeat(186)}` })
   })
@@ -42,14 +42,14 @@ describe('the text behind an address', () => {
     ['in seconds', { 'retry-after': '7' }, 7_000],
     ['as a date', { date: 'Thu, 01 Jan 2026 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT' }, 60_000],
   ])(
-    'the text behind an address says how long to wait, where the venue does, %s',
+    "a venue's refusal names how long to wait, where the venue does, %s",
     async (_name, headers, retryAfterMilliseconds) => {
       const url = await serve((_request, response) => response.writeHead(429, headers).end())
       expect(await get(url)).toEqual({ problem: 'HTTP 429', retryAfterMilliseconds })
     },
   )
 
-  it('the text behind an address follows no redirect, which could lead anywhere', async () => {
+  it("a venue's redirect is not followed, because it could lead anywhere", async () => {
     const url = await serve((request, response) => {
       if (request.url === '/there') response.end('there')
       else response.writeHead(302, { location: '/there' }).end()
@@ -57,7 +57,7 @@ describe('the text behind an address', () => {
     expect(await get(url)).toEqual({ problem: 'unexpected redirect' })
   })
 
-  it('the text behind an address is a problem without an answer, or when it was cancelled', async () => {
+  it("a venue's request is a problem without an answer, or when it was cancelled", async () => {
     expect(await get(`http://127.0.0.1:${UNUSED_PORT}`)).toEqual({ problem: expect.stringContaining('ECONNREFUSED') })
     const giving = new AbortController()
     const silent = fetchText(await serve(() => giving.abort()), giving.signal)
@@ -113,7 +113,7 @@ describe('the requests of a venue', () => {
     expect(log).toEqual(['ask A', 'A: HTTP 429', 'ask B'])
   })
 
-  it('the requests of a venue are no more at once, and a second from then on, than the venue takes', async () => {
+  it('the requests of a venue are limited to its concurrency, and its rate from one second on', async () => {
     const { clock, log, answers, ask, tick } = setUp()
     const asked = () => log.filter((line) => line.startsWith('ask')).length
     for (let count = 0; count < 5; count++) ask('A')
@@ -171,7 +171,7 @@ describe('the requests of a venue', () => {
     expect(signals[1]?.aborted).toBe(true)
   })
 
-  it('the requests of a venue are problems when what makes them throws', async () => {
+  it('the requests of a venue are problems when their maker throws', async () => {
     const { requests } = setUp()
     const run = () => Promise.reject<Fetched<string>>(new Error('no good'))
     expect(await requests.run(run, new AbortController().signal)).toEqual({ problem: 'no good' })

@@ -104,7 +104,7 @@ describe('random messages', () => {
   const text = (entries: readonly (readonly [number, number])[]) =>
     entries.map(([price, amount]) => ({ price: formatDecimal(price, 1), amount: formatDecimal(amount, 2) }))
 
-  it('random messages leave the book and the changes of a book that sorts and cuts completely every time', () => {
+  it('random messages leave the same book and changes as a book that sorts and cuts completely every time', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(side, side), { maxLength: 20 }), (messages) => {
         const levels = new VenueLevels(options)

@@ -291,9 +291,9 @@ describe.each(STAGES)('$name', (stage) => {
     it('a connection that the venue closes for a limit is followed by another', () =>
       survive(() => server.closeAll(1008, 'rate limit exceeded')))
     it('a connection on which nothing comes any more is dead', () => survive(() => server.silenceAll()))
-    it('a connection whose other end died without a word is dead', () => survive(() => server.abandonAll()))
+    it('a connection whose other end died silently is dead', () => survive(() => server.abandonAll()))
 
-    it.skipIf(['binance', 'bitstamp'].includes(stage.name))('a snapshot that ends in its middle is none', () =>
+    it.skipIf(['binance', 'bitstamp'].includes(stage.name))('a snapshot that ends in its middle is unreadable', () =>
       survive(() => {
         server.cutNextBeginning()
         server.disconnectAll()

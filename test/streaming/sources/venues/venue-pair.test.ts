@@ -124,7 +124,7 @@ describe('a book that begins on the connection', () => {
     expect(listener.reasons()).toEqual(['the book of A/B restarted'])
   })
 
-  it('a book that begins on the connection tells its readers what differs, and nothing when nothing does', () => {
+  it('a book that begins on the connection reports its differences, and nothing when there are none', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(snapshot)
@@ -296,7 +296,7 @@ describe('a live book that is refreshed', () => {
     return { ...set, sell }
   }
 
-  it('a live book that is refreshed is subscribed again when trades come and no book message does, and tells what differs', () => {
+  it('a live book is subscribed again when trades come without book messages, and reports the differences', () => {
     const { pair, sell, clock, sent, listener, types, counted } = setUpUsual()
     const begin = types().length
     clock.advance(1_000)
@@ -311,7 +311,7 @@ describe('a live book that is refreshed', () => {
     expect(counted).toMatchObject({ silences: ['suspicious'], reconciliations: [false], gaps: 0, live: true })
   })
 
-  it('a live book that is refreshed tells nothing when nothing differs, and is refreshed at most once a minute, then every two', () => {
+  it('a live book is refreshed at most once a minute, then every two, and reports nothing when nothing differs', () => {
     const { pair, sell, clock, sent, listener, counted } = setUpUsual()
     const silent = () => {
       clock.advance(1_000)
@@ -333,7 +333,7 @@ describe('a live book that is refreshed', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('a live book that is refreshed is not doubted while its instrument does not trade, and again when it does', () => {
+  it('a live book is not doubted while its instrument does not trade, and again when it does', () => {
     let isTrading = false
     const { sell, clock, sent, counted } = setUpUsual({ isTrading: () => isTrading })
     clock.advance(1_000)
@@ -347,7 +347,7 @@ describe('a live book that is refreshed', () => {
     expect(counted.silences).toEqual(['suspicious'])
   })
 
-  it('a live book that is refreshed is lost when the venue sends no snapshot', () => {
+  it('a live book is lost when the venue sends no snapshot for its refresh', () => {
     const { sell, clock, listener } = setUpUsual()
     clock.advance(1_000)
     sell('1')
@@ -357,7 +357,7 @@ describe('a live book that is refreshed', () => {
     expect(listener.reasons()).toEqual(['no snapshot of A/B within 10 s'])
   })
 
-  it('a live book that is refreshed is lost at once when a trade proves it wrong', () => {
+  it('a live book is lost at once when a trade proves it wrong', () => {
     const { sell, clock, listener, sent, counted } = setUpUsual()
     clock.advance(1_000)
     sell('1.1')
@@ -367,7 +367,7 @@ describe('a live book that is refreshed', () => {
     expect(counted).toMatchObject({ silences: ['wrong'], gaps: 1 })
   })
 
-  it('a live book that is refreshed is not doubted for a trade that comes late, or at a price of an auction', () => {
+  it('a live book is not doubted for a trade that comes late, or at a price of an auction', () => {
     const { pair, sell, clock, listener, sent } = setUpUsual()
     clock.advance(1_000)
     sell('1.1', 1_501)
@@ -381,7 +381,7 @@ describe('a live book that is refreshed', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('a live book that is refreshed is not doubted for what a process did not read while it was stopped', () => {
+  it('a live book is not doubted for messages that a stopped process did not read', () => {
     const { pair, sell, clock, sent } = setUpUsual()
     clock.advance(1_000)
     sell('1')
@@ -391,7 +391,7 @@ describe('a live book that is refreshed', () => {
     expect(sent).toEqual([])
   })
 
-  it('a live book that is refreshed is not doubted by a process that runs only for a moment every few seconds', () => {
+  it('a live book is not doubted by a process that runs only for a moment every few seconds', () => {
     const { pair, sell, clock, sent, counted } = setUpUsual()
     clock.advance(500)
     for (let second = 0; second < 12; second += 3) {
@@ -405,7 +405,7 @@ describe('a live book that is refreshed', () => {
     expect([sent, counted.silences]).toEqual([[], []])
   })
 
-  it('a live book that is refreshed is reconciled every five minutes, spread by a quarter, where the venue’s proofs do not cover it', () => {
+  it("a live book is reconciled every five minutes, spread by a quarter, where the venue's proofs do not cover it", () => {
     const createBook = () => ({ apply: (step: BookStep) => step })
     const { pair, admit, clock, sent, listener, counted } = setUp({
       random: () => 0,
@@ -428,7 +428,7 @@ describe('a live book that is refreshed', () => {
     expect(counted.reconciliations).toEqual([false, true])
   })
 
-  it('a live book that is refreshed is refreshed on suspicion however often it was reconciled', () => {
+  it('a live book is refreshed on suspicion however often it was reconciled', () => {
     const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
     const { pair, sell, clock, sent, counted } = setUpUsual({
       protocol: { depths: [50], createBook, reconcileMilliseconds: 40_000 },
@@ -450,7 +450,7 @@ describe('a live book that is refreshed', () => {
     expect(sent.length).toBeGreaterThan(length)
   })
 
-  it('a live book that is refreshed continues by its numbers where its snapshot is fetched', async () => {
+  it('a live book continues by its numbers where its snapshot is fetched', async () => {
     const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
     const { pair, admit, asked, clock, sent, listener } = setUp({ protocol: { depths: [50], createBook } }, true)
     admit()
@@ -502,7 +502,7 @@ describe('trades', () => {
     expect(counted).toMatchObject({ trades: 2, missed: 2 })
   })
 
-  it('trades are no concern of a market that is refused', () => {
+  it('trades do not concern a market that is refused', () => {
     const coarse = new SourceListener('A/B', { symbol: 'COARSE', priceDecimals: 0 })
     const fine = new SourceListener('A/B')
     const { pair, admit } = setUp({ markets: [coarse.sourceMarket, fine.sourceMarket] })

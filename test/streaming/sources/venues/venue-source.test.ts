@@ -195,7 +195,7 @@ describe('pairs that are listed by HTTP', () => {
     expect(a.reasons()).toEqual(['no snapshot of A/B within 10 s'])
   })
 
-  it('pairs that are listed by HTTP are looked at again every five minutes: what is gone is lost, and comes back', async () => {
+  it('pairs that are listed by HTTP are looked up again every five minutes: a missing pair is lost, and comes back', async () => {
     const a = new SourceListener('A/B')
     const { answer, clock, source, requests, until, say, fetches } = await setUp([a])
     await answer(0, { value: [listed('A/B')] })
@@ -305,7 +305,7 @@ describe('trades after those of another process', () => {
   const executed = (...ids: readonly number[]) =>
     ids.map((id) => ({ price: 10, amount: 100, id: String(id), executedAtMilliseconds: id, venue: 'venue' }))
 
-  it('trades after those of another process are continued: what is between is fetched, what is known is not passed on', async () => {
+  it("trades after another process's are continued: those in between are fetched, known ones are not passed on", async () => {
     const a = new SourceListener('A/B')
     const { answer, source, until, say, tradeFetches, requests } = await setUp([a])
     expect(source.resume(a.sourceMarket, executed(6, 7))).toBe(true)
@@ -324,7 +324,7 @@ describe('trades after those of another process', () => {
     expect(a.count('missed')).toBe(0)
   })
 
-  it('trades after those of another process cannot be continued without a known one, behind a trade of this process, or where another market reads the pair', async () => {
+  it("trades after another process's cannot continue without a known one, or where another market reads the pair", async () => {
     const a = new SourceListener('A/B')
     const second = new SourceListener('A/B', { symbol: 'SECOND' })
     const { answer, source, until, say, requests } = await setUp([a])
@@ -342,7 +342,7 @@ describe('trades after those of another process', () => {
 })
 
 describe('the state of the whole venue', () => {
-  it('the state of the whole venue is named while it is not open, in metrics by its pairs', async () => {
+  it('a venue that is not open is named, in the metrics by its pairs', async () => {
     const a = new SourceListener('A/B')
     const { answer, source, requests, until, say, metric, sockets } = await setUp([a])
     await answer(0, { value: [listed('A/B')] })
@@ -387,7 +387,7 @@ describe('a message that cannot be read', () => {
     expect([await counted('pair'), await counted('all')]).toEqual(['1', '0'])
   })
 
-  it('a message that cannot be read of trades costs no book: the next trade proves what is missing', async () => {
+  it('an unreadable message of trades costs no book: the next trade proves the missing ones', async () => {
     const { a, c, say, counted, until, tradeFetches } = await setUpTwo()
     say(trades('A/B', 1), { kind: 'unreadable-trades', symbol: 'A/B', reason: 'torn' }, trades('A/B', 3))
     await until('a request for the second', () => tradeFetches.length === 1)
@@ -429,14 +429,14 @@ describe('a look at the listings without a source', () => {
     return { kind: 'listings', isComplete, listings: [listed('A/B'), listed('C/D')] }
   }
 
-  it('a look at the listings without a source asks on a connection of its own, and leaves none', async () => {
+  it('a listing query without a source uses a connection of its own, and leaves none', async () => {
     const { found, sockets, requests } = await look(onConnection, (socket) => socket.send(JSON.stringify(list(true))))
     expect(await found).toEqual({ value: [listed('A/B')] })
     expect(requests).toEqual(['list'])
     if (sockets[0]?.readyState !== 3) await once(sockets[0] as WebSocket, 'close')
   })
 
-  it('a look at the listings without a source waits for the whole list, unless the venue never says that it is', async () => {
+  it('a listing query waits for the whole list, unless the venue never marks it complete', async () => {
     const text = JSON.stringify(list(false))
     const first = await look({ listings: { ...onConnection.listings, isFirstComplete: true } }, (one) => one.send(text))
     expect(await first.found).toEqual({ value: [listed('A/B')] })
@@ -449,11 +449,11 @@ describe('a look at the listings without a source', () => {
   it.each([
     ['ends the connection', (socket: WebSocket) => socket.close(1013), 'the connection was closed with code 1013'],
     ['refuses', (socket: WebSocket) => socket.send(JSON.stringify({ kind: 'refused', reason: 'not you' })), 'not you'],
-  ])('a look at the listings without a source is a problem when the venue %s', async (_name, serve, problem) => {
+  ])('a listing query is a problem when the venue %s', async (_name, serve, problem) => {
     expect(await (await look(onConnection, serve)).found).toEqual({ problem })
   })
 
-  it('a look at the listings without a source asks by HTTP where that is how', async () => {
+  it('a listing query uses HTTP where the venue lists its pairs that way', async () => {
     const { found, fetches } = await look({})
     fetches[0]?.answer({ value: [listed('A/B'), listed('C/D')] })
     expect(await found).toEqual({ value: [listed('A/B')] })

@@ -96,7 +96,7 @@ describe('trades without numbers', () => {
     expect(reports).toEqual(['t1', 't2', 't3'])
   })
 
-  it('trades without numbers are reported as missing when the list does not reach the last known one; what it has is passed on', async () => {
+  it('trades without numbers are reported as missing when the list does not reach the last known one', async () => {
     const { reports, live, answer, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -107,7 +107,7 @@ describe('trades without numbers', () => {
     expect(reports.at(-1)).toBe('t10')
   })
 
-  it('trades without numbers of a list that begins after the trade that arrived are not put before it', async () => {
+  it('trades without numbers are not preceded by those of a list that begins after them', async () => {
     const { reports, live, answer, bridge } = setUp()
     live(1)
     bridge.interrupt('A')

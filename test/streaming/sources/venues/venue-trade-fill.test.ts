@@ -146,7 +146,7 @@ describe('pages', () => {
     expect(reports).toEqual(inOrder(1, 10))
   })
 
-  it('pages may overlap, and repeat what is known', async () => {
+  it('pages of trades may overlap, and repeat known ones', async () => {
     const { reports, live, answer } = setUp()
     live('A', 1, 4)
     live('A', 10)
@@ -156,7 +156,7 @@ describe('pages', () => {
     expect(reports).toEqual(inOrder(1, 11))
   })
 
-  it('pages that bring nothing are asked for again a little later, some times', async () => {
+  it('pages of trades that bring nothing are asked for again a little later, some times', async () => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 4)
@@ -174,7 +174,7 @@ describe('pages', () => {
     expect(reports).toEqual(inOrder(1, 4))
   })
 
-  it('pages that never bring anything leave the gap', async () => {
+  it('pages of trades that never bring anything leave the gap', async () => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 4)
@@ -186,7 +186,7 @@ describe('pages', () => {
     expect(fetches).toHaveLength(ATTEMPTS)
   })
 
-  it('pages with a gap of their own leave that one', async () => {
+  it('pages of trades with a gap of their own leave that one', async () => {
     const { clock, reports, live, answer } = setUp()
     live('A', 1)
     live('A', 8)
@@ -198,7 +198,7 @@ describe('pages', () => {
     expect(reports).toEqual(['A1', 'A2', 'A3', 'A 2 missed', 'A6', 'A7', 'A8'])
   })
 
-  it('pages that continue without end are left', async () => {
+  it('pages of trades that continue without end are given up', async () => {
     const { reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 1_000)
@@ -315,7 +315,7 @@ describe('a gap', () => {
     expect(reports).toEqual(inOrder(1, 6))
   })
 
-  it('a gap of a pair that is not subscribed any more is nothing to fetch', async () => {
+  it('a gap of a pair that is not subscribed any more is not fetched', async () => {
     const { reports, fetches, live, answer, unsubscribed } = setUp()
     live('A', 1)
     live('A', 3)
@@ -354,7 +354,7 @@ describe('a venue that begins its numbers again', () => {
 
 describe('whatever is lost, delayed, repeated and paged', () => {
   it.each(Array.from({ length: 20 }, (_, index) => index + 1))(
-    'every trade is passed once, in order (seed %i)',
+    'every trade is passed on once, in order, whatever is lost, delayed, repeated and paged (seed %i)',
     async (seed) => {
       const random = new Random(seed)
       const { clock, reports, fetches, fill, answer } = setUp()

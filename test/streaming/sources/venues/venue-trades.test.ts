@@ -24,11 +24,11 @@ describe('the first trades ever', () => {
     expect(taken(trades, [7, 8])).toEqual([8])
   })
 
-  it('the first trades ever are executions when they are live, and the first number is whatever it is', () => {
+  it('the first trades are executions when they are live, whatever the first number is', () => {
     expect(taken(new VenueTrades('A/B'), [100, 101])).toEqual([100, 101])
   })
 
-  it('the first trades ever are taken for repeated where the venue does not say so', () => {
+  it('the first trades count as repeated where the venue does not mark them', () => {
     const trades = new VenueTrades('A/B', true)
     expect(taken(trades, [100])).toEqual([])
     expect(taken(trades, [101])).toEqual([101])
@@ -48,7 +48,7 @@ describe('later trades', () => {
     expect(taken(trades, [9, 10, 11, 12], true)).toEqual([])
   })
 
-  it('later trades prove what is missing before them', () => {
+  it('later trades prove which ones are missing before them', () => {
     const trades = begun()
     expect(taken(trades, [11, 13, 17])).toEqual([
       11,
@@ -84,7 +84,7 @@ describe('later trades', () => {
 })
 
 describe('a venue that restarts its numbers', () => {
-  it('a venue that restarts its numbers is followed, and what may be missing is said', () => {
+  it('a venue that restarts its numbers is followed, and the possibly missing trades are reported', () => {
     const trades = new VenueTrades('A/B')
     taken(trades, [1000])
     expect(taken(trades, [trade(1, 1, 1001), trade(2, 2, 1002)])).toEqual([

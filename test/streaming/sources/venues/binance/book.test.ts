@@ -57,7 +57,7 @@ function described(step: BookStep): string {
 }
 
 describe('the beginning of a Binance book', () => {
-  it('the beginning of a Binance book puts the changes behind the snapshot on top of it, those before it not', () => {
+  it('a Binance book starts with a snapshot and the changes after it, not those before it', () => {
     const book = createBook()
     expect(described(book.apply(diff(8, 9, '1.50:9')))).toBe('waiting')
     expect(described(book.apply(diff(10, 12, '1.40:3', '1.60:0')))).toBe('waiting')
@@ -68,7 +68,7 @@ describe('the beginning of a Binance book', () => {
     expect(described(book.apply(diff(14, 14, '1.50:0')))).toBe('update bid 150:0')
   })
 
-  it('the beginning of a Binance book waits until a diff brackets the snapshot, and names when a second one is due', () => {
+  it('a Binance book starts when a diff brackets the snapshot, and names when a second one is due', () => {
     const book = createBook()
     book.apply(diff(8, 9))
     expect(book.apply(snapshot(11, '1.50:1', '1.60:4'))).toEqual({ kind: 'waiting', confirmMilliseconds: 3_000 })
@@ -77,13 +77,13 @@ describe('the beginning of a Binance book', () => {
     expect(described(book.apply(diff(12, 12, '1.50:7')))).toBe('update bid 150:70')
   })
 
-  it('the beginning of a Binance book takes a diff that begins in the snapshot and ends behind it as a whole', () => {
+  it('a Binance book starts with the whole of a diff that begins in the snapshot and ends behind it', () => {
     const book = createBook()
     book.apply(snapshot(11, '1.50:1', '1.60:4'))
     expect(described(book.apply(diff(10, 12, '1.50:3')))).toBe('snapshot bid 150:30 ask 160:40')
   })
 
-  it('the beginning of a Binance book begins on a pair without diffs with a second snapshot of the same number', () => {
+  it('a Binance book starts on a pair without diffs with a second snapshot of the same number', () => {
     const book = createBook()
     expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
     expect(described(book.apply(snapshot(12, '1.50:2', '1.60:4')))).toBe('waiting')
@@ -93,14 +93,14 @@ describe('the beginning of a Binance book', () => {
     expect(described(book.apply(diff(13, 13, '1.50:3')))).toBe('update bid 150:30')
   })
 
-  it('the beginning of a Binance book discards a snapshot that the diffs do not reach back to', () => {
+  it('a Binance book discards a snapshot that the diffs do not reach back to', () => {
     const book = createBook()
     expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
     expect(book.apply(diff(13, 14, '1.50:9'))).toEqual({ kind: 'waiting' })
     expect(described(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
   })
 
-  it('the beginning of a Binance book never begins before the position that an earlier book of the pair had reached', () => {
+  it('a Binance book never starts before the position that an earlier book of the pair had reached', () => {
     const position = newPosition()
     const first = createBook(2, 100_000, position)
     first.apply(snapshot(20, '1.50:1', '1.60:4'))
@@ -117,7 +117,7 @@ describe('the beginning of a Binance book', () => {
     expect(described(quiet.apply(snapshot(30, '1.50:2', '1.60:4')))).toBe('snapshot bid 150:20 ask 160:40')
   })
 
-  it('the beginning of a Binance book accepts smaller numbers for good only after ten proved snapshots in a row: the venue has started again', () => {
+  it('a Binance book accepts smaller numbers for good only after ten proved snapshots: the venue has started again', () => {
     const position = newPosition(1_000_000)
     const book = createBook(2, 100_000, position)
     book.apply(diff(1, 5))
@@ -130,14 +130,14 @@ describe('the beginning of a Binance book', () => {
     expect(position).toEqual({ updateId: 14, regressions: 0 })
   })
 
-  it('the beginning of a Binance book waits for another snapshot when this one is older than the first change', () => {
+  it('a Binance book waits for another snapshot when this one is older than the first change', () => {
     const book = createBook()
     book.apply(diff(13, 14, '1.50:9'))
     expect(described(book.apply(snapshot(11, '1.50:1', '1.60:4')))).toBe('waiting')
     expect(described(book.apply(snapshot(12, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:90 ask 160:40')
   })
 
-  it('the beginning of a Binance book forgets changes that others do not follow: they belong to an earlier subscription', () => {
+  it('a Binance book forgets changes that others do not follow: they belong to an earlier subscription', () => {
     const book = createBook()
     book.apply(diff(5, 6, '1.50:9'))
     book.apply(diff(13, 14, '1.40:9'))
@@ -145,7 +145,7 @@ describe('the beginning of a Binance book', () => {
     expect(described(book.apply(snapshot(13, '1.50:1', '1.60:4')))).toBe('snapshot bid 150:10 bid 140:90 ask 160:40')
   })
 
-  it('the beginning of a Binance book keeps a bounded number of levels while it waits', () => {
+  it('a Binance book keeps a bounded number of levels while it waits', () => {
     const book = createBook()
     const many = Array.from({ length: 1_000 }, (_, index) => `${index + 1}:1`).join(' ')
     for (let id = 1; id <= 200; id++) book.apply(diff(id, id, many))
@@ -162,12 +162,12 @@ describe('the changes of a Binance book', () => {
     return book
   }
 
-  it('the changes of a Binance book tells what really differs, once, whatever the order', () => {
+  it('a Binance book reports real differences, once, whatever the order', () => {
     const step = live().apply(diff(11, 20, '1.20:1 1.50:1 1.30:0 1.10:3 1.10:4', '1.80:0 1.60:0'))
     expect(described(step)).toBe('update bid 120:10 bid 110:40 ask 160:0')
   })
 
-  it('the changes of a Binance book ignores repeated diffs', () => {
+  it('a Binance book ignores repeated diffs', () => {
     const book = live()
     book.apply(diff(11, 12, '1.50:3'))
     expect(described(book.apply(diff(11, 12, '1.50:8')))).toBe('update')
@@ -183,11 +183,11 @@ describe('the changes of a Binance book', () => {
     ['a price that is no number', diff(11, 11, 'x:1'), 'cannot take price x'],
     ['an amount below 0', diff(11, 11, '', '1.60:-1'), 'cannot take amount -1'],
     ['an amount that is no number', diff(11, 11, '', '1.60:NaN'), 'cannot take amount NaN'],
-  ])('the changes of a Binance book is wrong after %s', (_, change, reason) => {
+  ])('a Binance book is wrong after %s', (_, change, reason) => {
     expect(live().apply(change)).toEqual({ kind: 'wrong', reason })
   })
 
-  it('the changes of a Binance book is wrong after a change that does not follow the last', () => {
+  it('a Binance book is wrong after a change that does not follow the last', () => {
     const book = live()
     book.apply(diff(11, 12))
     expect(book.apply(diff(15, 16))).toEqual({ kind: 'wrong', reason: 'changes 13 to 14 are missing' })
@@ -197,13 +197,13 @@ describe('the changes of a Binance book', () => {
 describe('the reach of a Binance book', () => {
   const cut = snapshot(10, '1.50:1 1.49:1 1.48:1 1.47:1 1.46:1 1.45:1', '1.60:1', 6)
 
-  it('the reach of a Binance book knows nothing behind the last level of a side that was cut, and all of one that was not', () => {
+  it('a Binance book knows nothing behind the last level of a side that was cut, and all of one that was not', () => {
     const book = createBook()
     begin(book, cut)
     expect(described(book.apply(diff(11, 11, '1.44:1 1.45:2', '9.99:1')))).toBe('update bid 145:20 ask 999:10')
   })
 
-  it('the reach of a Binance book wants a snapshot when half of the spare levels are gone, and is wrong when all are', () => {
+  it('a Binance book needs a snapshot when half of the spare levels are gone, and is wrong when all are', () => {
     const book = createBook()
     begin(book, cut)
     expect(described(book.apply(diff(11, 11, '1.50:0 1.49:0')))).toBe('update bid 150:0 bid 149:0')
@@ -215,7 +215,7 @@ describe('the reach of a Binance book', () => {
     })
   })
 
-  it('the reach of a Binance book tells only what a new snapshot changes, with the changes behind it, and reaches as far as that', () => {
+  it('a Binance book reports only the changes of a new snapshot, with those behind it, and reaches as far', () => {
     const book = createBook()
     begin(book, cut)
     book.apply(diff(11, 11, '1.50:0 1.49:0 1.48:0'))
@@ -226,7 +226,7 @@ describe('the reach of a Binance book', () => {
     expect(described(book.apply(diff(14, 14, '1.42:2 1.41:2')))).toBe('update bid 142:20')
   })
 
-  it('the reach of a Binance book replaces a live book by a new snapshot only once a diff brackets it', () => {
+  it('a live Binance book is replaced by a new snapshot only once a diff brackets it', () => {
     const book = createBook()
     begin(book, cut)
     book.apply(diff(11, 11, '1.50:0 1.49:0 1.48:0'))
@@ -238,7 +238,7 @@ describe('the reach of a Binance book', () => {
     )
   })
 
-  it('the reach of a Binance book ends in front of a level that is too fine, and is complete again when that is gone', () => {
+  it('a Binance book ends in front of a level that is too fine, and is complete again when that is gone', () => {
     const book = createBook()
     const step = begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1', '1.60:1 1.70:0.25 1.80:1'))
     expect(described(step)).toBe('snapshot bid 150:10 ask 160:10')
@@ -269,14 +269,14 @@ describe('the reach of a Binance book', () => {
     expect(book.unfit).toEqual([{ side: ASK, price: '90071992547409931.0', amount: '2' }])
   })
 
-  it('the reach of a Binance book is wrong when the best level cannot be held: nothing of the side could be shown', () => {
+  it('a Binance book is wrong when the best level cannot be held: nothing of the side could be shown', () => {
     const book = createBook()
     begin(book, snapshot(10, '1.50:1', '1.60:1'))
     const reason = 'cannot take the best level of BTCUSDT: 1.505'
     expect(book.apply(diff(11, 11, '1.505:1'))).toEqual({ kind: 'wrong', reason })
   })
 
-  it('the reach of a Binance book replaces a book that ends early by a new snapshot without one that does not', () => {
+  it('a Binance book that ends early is replaced by a new snapshot without one that does not', () => {
     const book = createBook()
     begin(book, snapshot(10, '1.50:1 1.495:1 1.49:1 1.48:1 1.47:1 1.46:1', '1.60:1', 6))
     expect(described(book.apply(diff(11, 11, '1.48:0 1.47:0 1.46:0')))).toBe('update (wants a snapshot)')

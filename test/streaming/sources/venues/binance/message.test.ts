@@ -44,7 +44,7 @@ describe('messages of Binance', () => {
     ])
   })
 
-  it('messages of Binance reads an aggregate trade as the trades that it stands for', () => {
+  it('a Binance aggregate trade is read as the trades that it stands for', () => {
     const trade = {
       firstId: 100,
       lastId: 105,
@@ -77,7 +77,7 @@ describe('messages of Binance', () => {
     ['a level that is no list', { a: [{}] }],
     ['a price as a number', { b: [[0.0024, '10']] }],
     ['a level without an amount', { b: [['0.0024']] }],
-  ])('messages of Binance says that changes of a pair cannot be read: %s', (_, wrong) => {
+  ])('a Binance message with unreadable changes of a pair reports them: %s', (_, wrong) => {
     expect(read({ stream: 'btcusdt@depth@100ms', data: { ...DEPTH, ...wrong } })).toEqual([
       { kind: 'unreadable-book', symbol: 'BTCUSDT', reason: 'an unreadable book message' },
     ])
@@ -89,7 +89,7 @@ describe('messages of Binance', () => {
     ['numbers in the wrong order', { f: 106 }],
     ['no time', { T: null }],
   ])(
-    'messages of Binance leaves out an unreadable trade, which the next number proves to be missing: %s',
+    'an unreadable Binance trade is left out, and the next number proves it to be missing: %s',
     (_, wrong) => {
       expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
         { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'an unreadable trade' },
@@ -103,14 +103,14 @@ describe('messages of Binance', () => {
     ['empty', '', 'not JSON: SyntaxError'],
     ['no object', '[1]', 'not a JSON object'],
     ['null', 'null', 'not a JSON object'],
-  ])('messages of Binance takes a frame that is %s for one of any pair', (_, text, reason) => {
+  ])('a Binance frame that is %s may concern any pair', (_, text, reason) => {
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind: 'unreadable', reason }])
   })
 
   it.each([
     ['depth@100ms', 'unreadable-book'],
     ['aggTrade', 'unreadable-trades'],
-  ])('messages of Binance takes a damaged frame of %s for one of the pair that it still names', (stream, kind) => {
+  ])('a damaged Binance frame of %s concerns the pair that it still names', (stream, kind) => {
     const text = `{"stream":"btcusdt@${stream}","data":{"e":"dep`
     const reason = 'not JSON: SyntaxError'
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind, symbol: 'BTCUSDT', reason }])
@@ -123,7 +123,7 @@ describe('messages of Binance', () => {
       '{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1}}',
       'the venue is about to close the connection',
     ],
-  ])('messages of Binance does not trust a connection behind a frame that is %s', (_, text, reason) => {
+  ])('a Binance connection is not trusted behind a frame that is %s', (_, text, reason) => {
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind: 'restart', reason }])
   })
 
@@ -135,11 +135,11 @@ describe('messages of Binance', () => {
     ['the beginning of the trades', { result: null, id: 2 }],
     ['an answer to a request of an earlier connection', { result: null, id: 99 }],
     ['something new', { hello: 1 }],
-  ])('messages of Binance takes %s for a mere sign of life', (_, message) => {
+  ])('a Binance message of the kind %s is a mere sign of life', (_, message) => {
     expect(read(message)).toEqual([])
   })
 
-  it('messages of Binance hands an acknowledgement to each pair that the request named', () => {
+  it('a Binance acknowledgement is for each pair that the request named', () => {
     expect(read({ result: null, id: 1 })).toEqual([
       { kind: 'acknowledged', symbol: 'BTCUSDT' },
       { kind: 'acknowledged', symbol: 'ETHUSDT' },
@@ -149,13 +149,13 @@ describe('messages of Binance', () => {
   it.each([
     ['in a member of its own', { error: { code: 2, msg: 'Invalid request' }, id: 2 }],
     ['at the top', { code: 2, msg: 'Invalid request', id: 2 }],
-  ])('messages of Binance hands a refusal %s to each pair that the request named', (_, message) => {
+  ])('a Binance refusal %s is for each pair that the request named', (_, message) => {
     expect(read(message)).toEqual([
       { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid request (code 2)' },
     ])
   })
 
-  it('messages of Binance says that a request was refused which it does not know, and cuts the reason', () => {
+  it('a Binance refusal of an unknown request is reported, and its reason is cut', () => {
     const reason = `${'x'.repeat(200)} (code unknown)`
     expect(read({ error: { msg: 'x'.repeat(5_000) }, id: null })).toEqual([{ kind: 'refused', reason }])
     expect(read({ error: {}, id: 3 })).toEqual([{ kind: 'refused', reason: 'no reason given (code unknown)' }])

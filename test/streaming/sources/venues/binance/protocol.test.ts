@@ -15,7 +15,7 @@ function createProtocol() {
 }
 
 describe('requests to Binance', () => {
-  it('name streams, in lower case, and bear numbers of their own', () => {
+  it('requests to Binance name streams, in lower case, and have numbers of their own', () => {
     const { ask } = createProtocol()
     expect([...ask('subscribe', 'book', 'BTCUSDT', 'ETHUSDT'), ...ask('unsubscribe', 'trades', 'BTCUSDT')]).toEqual([
       { method: 'SUBSCRIBE', params: ['btcusdt@depth@100ms', 'ethusdt@depth@100ms'], id: 1 },

@@ -132,7 +132,7 @@ describe('the beginning of a book of Binance', () => {
     [250, 1000],
     [500, 5000],
     [2500, 5000],
-  ])('the beginning of a book of Binance is fetched with levels to spare: for %i, %i', async (depth, limit) => {
+  ])('the snapshot of a Binance book is fetched with levels to spare: for %i, %i', async (depth, limit) => {
     const { url, asked } = await serve(() => [200, '{"lastUpdateId":7,"bids":[["1.5","2"]],"asks":[]}'])
     expect(await fetchSnapshot(url, 'BTCUSDT', depth, signal)).toEqual({
       value: { kind: 'snapshot', lastUpdateId: 7, limit, bids: [['1.5', '2']], asks: [] },
@@ -140,7 +140,7 @@ describe('the beginning of a book of Binance', () => {
     expect(asked).toEqual([`/api/v3/depth?symbol=BTCUSDT&limit=${limit}`])
   })
 
-  it('the beginning of a book of Binance is a problem when it cannot be had or read', async () => {
+  it('the snapshot of a Binance book is a problem when it is unavailable or unreadable', async () => {
     const { url } = await serve(() => [400, '{"code":-1121,"msg":"Invalid symbol."}'])
     expect(await fetchSnapshot(url, 'A', 10, signal)).toEqual({
       problem: 'HTTP 400 {"code":-1121,"msg":"Invalid symbol."}',

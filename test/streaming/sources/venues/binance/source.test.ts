@@ -85,7 +85,7 @@ function gate() {
 }
 
 describe('a price that moves through what was fetched of a book of Binance', () => {
-  it('a price that moves through what was fetched of a book of Binance is followed with new snapshots, without an effect on its markets', async () => {
+  it('a Binance price that leaves the fetched levels is followed with new snapshots, without an effect on its markets', async () => {
     // The venue takes its time: a snapshot that is asked for is in use long before the levels of the one before are gone.
     const { server, market, snapshotsAsked } = await setUp((fed) =>
       fed.until('the message before', () => fed.isLive && fed.verifier.isCurrent),
@@ -97,7 +97,7 @@ describe('a price that moves through what was fetched of a book of Binance', () 
     expect(snapshotsAsked()).toBeGreaterThan(MOVES / LOST_AT)
   })
 
-  it('a price that moves through what was fetched of a book of Binance is followed as far as the levels reach while there is no new one, and then again from a new beginning', async () => {
+  it('a Binance price without a new snapshot is followed as far as the levels reach, and then from a new snapshot', async () => {
     const gates = new Map([0, WANTED_AT + 10, LOST_AT - 1, LOST_AT + 1].map((index) => [index, gate()]))
     const go = (index: number) => gates.get(index)?.open()
     const { server, market, clock, snapshotsAsked } = await setUp((_fed, index) => gates.get(index)?.opened)

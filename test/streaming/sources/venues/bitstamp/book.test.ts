@@ -125,7 +125,7 @@ describe('a book of Bitstamp', () => {
   })
 
   describe('that is live, with a further snapshot', () => {
-    it('a book of Bitstamp that is live, with a further snapshot reports no difference where both are equal at its time', () => {
+    it('a live book of Bitstamp reports no difference to a further snapshot where both are equal at its time', () => {
       const book = live()
       book.apply(diff(105, '10:4'))
       book.apply(diff(110, '10:5'))
@@ -133,7 +133,7 @@ describe('a book of Bitstamp', () => {
       expect(book.best).toEqual({ bid: 10, ask: 11 })
     })
 
-    it('a book of Bitstamp that is live, with a further snapshot waits until the messages have reached it', () => {
+    it('a live book of Bitstamp waits until the messages have reached a further snapshot', () => {
       const book = live()
       expect(book.apply(snapshot(110, '10:4 9:2', '11:3 12:1'))).toEqual({
         kind: 'update',
@@ -153,14 +153,14 @@ describe('a book of Bitstamp', () => {
       expect(book.apply(diff(121, '9:5'))).toMatchObject({ changes: [{ price: 9, amount: 5 }], differences: 0 })
     })
 
-    it('a book of Bitstamp that is live, with a further snapshot is repaired where a lost message has crossed it', () => {
+    it('a live book of Bitstamp is repaired by a further snapshot where a lost message has crossed it', () => {
       const book = live()
       book.apply(snapshot(110, '11:7', '12:1'))
       expect(book.apply(diff(111, '11:8'))).toMatchObject({ kind: 'snapshot', differences: 3 })
       expect(book.best).toEqual({ bid: 11, ask: 12 })
     })
 
-    it('a book of Bitstamp that is live, with a further snapshot reports what a message that was lost would have changed', () => {
+    it('a live book of Bitstamp reports the changes of a lost message from a further snapshot', () => {
       const book = live()
       book.apply(diff(110, '', '13:1'))
       expect(book.apply(snapshot(109, '10:1 9:2 8:6', '11:3'))).toMatchObject({
@@ -172,7 +172,7 @@ describe('a book of Bitstamp', () => {
       })
     })
 
-    it('a book of Bitstamp that is live, with a further snapshot asks for another one where it is older than the kept messages', () => {
+    it('a live book of Bitstamp asks for another snapshot where one is older than the kept messages', () => {
       const book = live()
       expect(book.apply(snapshot(80))).toEqual({ kind: 'update', changes: [], wantsSnapshot: true })
     })

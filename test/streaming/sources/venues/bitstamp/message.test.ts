@@ -116,7 +116,7 @@ describe('a frame of Bitstamp', () => {
     expect(read({ event: 'trade', data: {} })).toMatchObject([{ kind: 'unreadable' }])
   })
 
-  it('a frame of Bitstamp of another channel or event says nothing', () => {
+  it('a frame of Bitstamp of another channel or event is ignored', () => {
     expect(read({ event: 'data', channel: 'order_book_btcusd', data: {} })).toEqual([])
     expect(read({ event: 'trade', channel: 'private-live_trades_btcusd-1', data: {} })).toEqual([])
     expect(read({ event: 'order_created', channel: 'live_orders_btcusd', data: {} })).toEqual([])

@@ -6,7 +6,7 @@ const error = '{"event":"bts:error","channel":"","data":{"code":null,"message":"
 const succeeded = (channel: string) => JSON.stringify({ event: 'bts:subscription_succeeded', channel, data: {} })
 
 describe('requests of Bitstamp', () => {
-  it('name one channel each', () => {
+  it('requests of Bitstamp name one channel each', () => {
     expect(create().requests('subscribe', 'book', ['btcusd', 'xrpeur'], Infinity)).toEqual([
       { event: 'bts:subscribe', data: { channel: 'diff_order_book_btcusd' } },
       { event: 'bts:subscribe', data: { channel: 'diff_order_book_xrpeur' } },
@@ -16,7 +16,7 @@ describe('requests of Bitstamp', () => {
     ])
   })
 
-  it('requests of Bitstamp that are refused without a channel are the oldest that are not answered', () => {
+  it('a request of Bitstamp that is refused without a channel is the oldest unanswered one', () => {
     const protocol = create()
     protocol.requests('subscribe', 'book', ['btcusd', 'xrpeur'], Infinity)
     protocol.requests('subscribe', 'trades', ['btcusd'], 0)

@@ -71,7 +71,7 @@ describe('the pairs of Bitstamp', () => {
     expect(asked).toEqual(['/api/v2/trading-pairs-info/'])
   })
 
-  it('the pairs of Bitstamp that are no list are a problem', async () => {
+  it('a malformed list of the pairs of Bitstamp is a problem', async () => {
     const { url } = await serveHttp(() => [200, '{}'])
     expect(await fetchListings(url, signal)).toEqual({ problem: 'an unreadable pair list' })
   })

@@ -116,7 +116,7 @@ describe('a frame of Bybit', () => {
     expect(read({ hello: 1 })).toMatchObject([{ kind: 'unreadable' }])
   })
 
-  it('a frame of Bybit of another topic, a pong and an accepted request say nothing', () => {
+  it('a frame of Bybit of another topic, a pong and an accepted request are ignored', () => {
     expect(read({ topic: 'tickers.BTCUSDT', data: {} })).toEqual([])
     expect(read({ success: true, ret_msg: 'pong', conn_id: 'a', req_id: '', op: 'ping' })).toEqual([])
     expect(read({ op: 'pong', args: ['1672916271846'], req_id: '1' })).toEqual([])

@@ -4,7 +4,7 @@ import { BYBIT } from '../../../../../src/streaming/sources/venues/bybit/protoco
 const create = () => BYBIT.createProtocol({ restUrl: '' })
 
 describe('requests of Bybit', () => {
-  it('name the topics of a depth, ten at most, with an id of their own', () => {
+  it('requests of Bybit name the topics of a depth, ten at most, with an id of their own', () => {
     const symbols = Array.from({ length: 23 }, (_, index) => `A${index}USDT`)
     const requests = create().requests('subscribe', 'book', symbols, 200) as {
       req_id: string
@@ -27,7 +27,7 @@ describe('requests of Bybit', () => {
     expect(protocol.read(refusal)).toEqual([{ kind: 'refused', reason: 'Invalid symbol' }])
   })
 
-  it('requests of Bybit keep a thousand that are not answered', () => {
+  it('requests of Bybit remember a thousand unanswered ones', () => {
     const protocol = create()
     for (let count = 0; count <= 1_000; count++) protocol.requests('subscribe', 'book', ['BTCUSDT'], 50)
     const refusal = (id: number) => `{"success":false,"ret_msg":"no","req_id":"${id}","op":"subscribe"}`

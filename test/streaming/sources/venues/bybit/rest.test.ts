@@ -92,7 +92,7 @@ describe('the pairs of Bybit', () => {
     expect(asked).toEqual(['/v5/market/instruments-info?category=spot'])
   })
 
-  it('the pairs of Bybit that cannot be had are a problem', async () => {
+  it('an unavailable list of the pairs of Bybit is a problem', async () => {
     const { url } = await serveHttp(() => [403, 'access too frequent'])
     expect(await fetchListings(url, signal)).toEqual({ problem: 'HTTP 403 access too frequent' })
   })

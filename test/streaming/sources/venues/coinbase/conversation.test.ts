@@ -39,7 +39,7 @@ const symbolsOf = (messages: readonly CoinbaseMessage[]) =>
   messages.map((message) => ('symbol' in message ? message.symbol : message.kind))
 
 describe('the frames of a connection', () => {
-  it('the frames of a connection follow one another whatever their channel', () => {
+  it('the frames of a Coinbase connection follow one another whatever their channel', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     expect(kinds(conversation.read(book(0, 'BTC-USD', 'snapshot')))).toEqual(['book'])
     expect(conversation.read(heartbeat(1))).toEqual([])
@@ -53,13 +53,13 @@ describe('the frames of a connection', () => {
     ['trades', (number: number) => trade(number, 'BTC-USD', 9)],
     ['a heartbeat', heartbeat],
     ['a channel that is not known', (number: number) => frame(number, 'something new')],
-  ])('the frames of a connection prove that one before %s was lost', (_what, made) => {
+  ])('the frames of a Coinbase connection prove that one before %s was lost', (_what, made) => {
     const conversation = connected('BTC-USD')
     conversation.read(heartbeat(0))
     expect(conversation.read(made(2))).toEqual([{ kind: 'restart', reason: 'frame 2 came where frame 1 is due' }])
   })
 
-  it('the frames of a connection prove that two changed places, and that the numbers began again', () => {
+  it('the frames of a Coinbase connection prove that two changed places, and that the numbers began again', () => {
     const conversation = connected('BTC-USD')
     for (const number of [0, 1]) conversation.read(heartbeat(number))
     expect(conversation.read(book(0, 'BTC-USD'))).toEqual([
@@ -67,14 +67,14 @@ describe('the frames of a connection', () => {
     ])
   })
 
-  it('the frames of a connection that come twice are read once', () => {
+  it('the frames of a Coinbase connection that come twice are read once', () => {
     const conversation = connected('BTC-USD')
     expect(kinds(conversation.read(book(0, 'BTC-USD', 'snapshot')))).toEqual(['book'])
     expect(conversation.read(book(0, 'BTC-USD', 'snapshot'))).toEqual([])
     expect(kinds(conversation.read(book(1, 'BTC-USD')))).toEqual(['book'])
   })
 
-  it('the frames of a connection have numbers of their own on each connection', () => {
+  it('the frames of each Coinbase connection have numbers of their own', () => {
     const conversation = connected('BTC-USD')
     conversation.read(heartbeat(41))
     conversation.begin()
@@ -92,11 +92,11 @@ describe('the frames of a connection', () => {
     ['a number that is text', '{"channel":"l2_data","sequence_num":"0","events":[]}'],
     ['no events', '{"channel":"l2_data","sequence_num":0}'],
     ['a book of no product', '{"channel":"l2_data","sequence_num":0,"events":[{"type":"update"}]}'],
-  ])('the frames of a connection that are %s make the connection one that cannot be trusted', (_what, text) => {
+  ])('a Coinbase connection with frames that are %s cannot be trusted', (_what, text) => {
     expect(connected('BTC-USD').read(text)).toEqual([{ kind: 'unreadable', reason: expect.any(String) }])
   })
 
-  it('the frames of a connection that cannot be read name their product, also one that nothing reads', () => {
+  it('an unreadable frame of a Coinbase connection names its product, also one that nothing reads', () => {
     const conversation = connected('BTC-USD')
     const bad = (number: number, product_id: string) => frame(number, 'l2_data', { type: 'update', product_id })
     expect(kinds(conversation.read(bad(0, 'BTC-USD')))).toEqual(['unreadable-book'])
@@ -104,7 +104,7 @@ describe('the frames of a connection', () => {
     expect(conversation.read(book(2, 'BTX-USD'))).toEqual([])
   })
 
-  it('the frames of a connection never make it throw', () => {
+  it('the frames of a Coinbase connection never make the reader throw', () => {
     const member = fc.constantFrom('type', 'product_id', 'updates', 'trades', 'subscriptions', 'message', 'events')
     const members = fc.dictionary(member, fc.jsonValue({ maxDepth: 4 }))
     const channel = fc.constantFrom('l2_data', 'market_trades', 'subscriptions', 'heartbeats')
@@ -139,7 +139,7 @@ describe('requests to Coinbase', () => {
     ])
   })
 
-  it('name 30 books at most, which is what a connection takes, and any number of trades', () => {
+  it('requests to Coinbase name 30 books at most, the limit of a connection, and any number of trades', () => {
     const conversation = new Conversation()
     conversation.begin()
     const symbols = Array.from({ length: 61 }, (_, index) => `P${index}-USD`)

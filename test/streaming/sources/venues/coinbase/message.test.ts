@@ -50,7 +50,7 @@ describe('books in messages of Coinbase', () => {
   it.each([
     ['nothing', null],
     ['no product', { type: 'update', updates: [] }],
-  ])('books in messages of Coinbase that name %s make the connection one that cannot be trusted', (_what, message) => {
+  ])('a Coinbase message with books that name %s makes its connection untrusted', (_what, message) => {
     expect(readBookEvent(message)).toEqual({ kind: 'unreadable', reason: 'an unreadable l2_data message' })
   })
 })
@@ -109,7 +109,7 @@ describe('trades in messages of Coinbase', () => {
     ['no trades', { type: 'update' }],
     ['a trade that is no object', { trades: [7] }],
     ['a trade of no product', { trades: [trade(10, { product_id: null })] }],
-  ])('trades in messages of Coinbase may have been of any product when there is %s', (_what, message) => {
+  ])('trades in messages of Coinbase may concern any product when there is %s', (_what, message) => {
     expect(readTradesEvent(message)).toEqual([{ kind: 'unreadable', reason: 'an unreadable market_trades message' }])
   })
 })

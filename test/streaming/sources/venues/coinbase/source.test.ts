@@ -255,7 +255,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(source.notices(good.sourceMarket)).toEqual(['coinbase lists NU-GBP as offline'])
   })
 
-  it('Coinbase reads one feed for the products that share it, and says so', async () => {
+  it('Coinbase reads one feed for the products that share it, and reports that', async () => {
     const [{ product }] = recordingsOf(DASH) as [CoinbaseRecording]
     const alias = { ...product, product_id: 'DASH-USDC', alias: DASH }
     const { server, history } = await serve({ recordings: recordingsOf(DASH), otherProducts: [alias] })
@@ -280,7 +280,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(usdc.reasons()).toEqual([])
   })
 
-  it('Coinbase begins a new connection after a frame that is no JSON', async () => {
+  it('Coinbase begins a new connection after a frame that is not JSON', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(DASH) })
     const market = new FedMarket(DASH, history, DEPTH)
     const { clock } = read(server, [market])

@@ -83,7 +83,7 @@ describe('checksum', () => {
 })
 
 describe('a snapshot', () => {
-  it('a snapshot replaces the book, whatever it was', () => {
+  it('a Kraken snapshot replaces the book, whatever it was', () => {
     const { snapshot, update } = follow()
     update([['4.0', '1']], [['5.0', '1']])
     expect(snapshot([['3.0', '2']], [])).toEqual({
@@ -98,7 +98,7 @@ describe('a snapshot', () => {
     expect(update([], [['5.0', '1']])).toEqual([{ side: ASK, price: 50, amount: 100 }])
   })
 
-  it('a snapshot is what every update before it waits for', () => {
+  it('a Kraken update before the first snapshot waits for it', () => {
     expect(createBook(options).apply(message(false, [['4.0', '1']], [], 0))).toEqual({ kind: 'waiting' })
   })
 })

@@ -46,7 +46,7 @@ async function hear(server: KrakenServer, listener: SourceListener, amount: numb
   await listener.until('a sign of life', () => listener.side(ASK)[0]?.endsWith(`:${amount}.00000000`) === true)
 }
 
-it('a market that comes is subscribed on the connection that stands; the others do not notice', async () => {
+it('an added market is subscribed on the existing connection; the others do not notice', async () => {
   const btc = new SourceListener('BTC/USD')
   const eth = new SourceListener('ETH/USD', { depth: 100 })
   const { server, source } = await setUp(btc)
@@ -59,7 +59,7 @@ it('a market that comes is subscribed on the connection that stands; the others 
   expect(eth.reasons()).toEqual([])
 })
 
-it('a market that goes is unsubscribed and hears nothing more; the others do not notice', async () => {
+it('a removed market is unsubscribed and gets nothing more; the others do not notice', async () => {
   const btc = new SourceListener('BTC/USD')
   const eth = new SourceListener('ETH/USD')
   const { server, source, metrics } = await setUp(btc, eth)
@@ -78,7 +78,7 @@ it('a market that goes is unsubscribed and hears nothing more; the others do not
   expect(books(server)).toHaveLength(2)
 })
 
-it('a market that goes and comes back at once has its book again', async () => {
+it('a market that is removed and added at once has its book again', async () => {
   const btc = new SourceListener('BTC/USD')
   const { server, source } = await setUp(btc)
   const again = new SourceListener('BTC/USD')
@@ -111,14 +111,14 @@ it('a pair is subscribed again, deep enough for all, when a market is added to i
 })
 
 describe('a market that comes', () => {
-  it('a market that comes is lost with the reason when the venue does not list it', async () => {
+  it('an added market is lost with the reason when the venue does not list it', async () => {
     const { source } = await setUp(new SourceListener('BTC/USD'))
     const foo = new SourceListener('FOO/USD')
     source.add(foo.sourceMarket)
     expect(foo.reasons()).toEqual(['kraken does not list FOO/USD'])
   })
 
-  it('a market that comes while there is no connection is subscribed with the next one', async () => {
+  it('a market that is added without a connection is subscribed with the next one', async () => {
     const btc = new SourceListener('BTC/USD')
     const { server, source, clock } = await setUp(btc)
     server.disconnectAll()
@@ -131,7 +131,7 @@ describe('a market that comes', () => {
     expect(books(server).at(-1)).toBe('subscribe BTC/USD,ETH/USD 10')
   })
 
-  it('a market that comes after the last one has gone is subscribed as well', async () => {
+  it('a market that is added after the last one was removed is subscribed as well', async () => {
     const btc = new SourceListener('BTC/USD')
     const { server, source } = await setUp(btc)
     source.remove(btc.sourceMarket)

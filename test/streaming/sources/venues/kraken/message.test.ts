@@ -86,7 +86,7 @@ describe('frames that are no good', () => {
 })
 
 describe('the rest of the protocol', () => {
-  it('the rest of the protocol reads the list of pairs and leaves out those without precisions', () => {
+  it('the list of Kraken pairs is read without those that lack precisions', () => {
     const pairs = [
       { symbol: 'BTC/USD', status: 'online', price_precision: 1, qty_precision: 8, qty_min: 0.00005 },
       { symbol: 'ODD/USD', status: 'online', price_precision: 'one', qty_precision: 8 },
@@ -162,7 +162,7 @@ describe('the rest of the protocol', () => {
     ['maintenance', false],
     ['cancel_only', false],
     ['post_only', false],
-  ])('the rest of the protocol reads that the venue is %s', (status, isOpen) => {
+  ])('a Kraken message that the venue is %s is read', (status, isOpen) => {
     const frame = `{"channel":"status","type":"update","data":[{"system":"${status}"}]}`
     expect(readKrakenMessage(frame)).toEqual([{ kind: 'status', isOpen, status }])
   })
@@ -172,7 +172,7 @@ describe('the rest of the protocol', () => {
     '{"channel":"status","type":"update","data":[]}',
     '{"method":"pong","time_in":"x","time_out":"y"}',
     '{}',
-  ])('the rest of the protocol takes %s as a mere sign of life', (text) => {
+  ])('a Kraken message of the kind %s is a mere sign of life', (text) => {
     expect(readKrakenMessage(text)).toEqual([])
   })
 })

@@ -161,7 +161,7 @@ describe('what the checksum does not cover', () => {
 })
 
 describe('a book', () => {
-  it('a book is the one of the venue after every message, in events of whole messages', async () => {
+  it("a Kraken book is the venue's after every message, in events of whole messages", async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD', { priceDecimals: 1 })
     connect(server.url, [listener])
@@ -183,7 +183,7 @@ describe('a book', () => {
     })
   })
 
-  it('a book is rescaled exactly to a market that keeps more decimals', async () => {
+  it('a Kraken book is rescaled exactly to a market that keeps more decimals', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD', { priceDecimals: 4, amountDecimals: 18 })
     connect(server.url, [listener])
@@ -193,7 +193,7 @@ describe('a book', () => {
     )
   })
 
-  it('a book is cut to the depth that the acknowledgement names, with a delete of each level that falls out', async () => {
+  it('a Kraken book is cut to the acknowledged depth, with a delete of each level that falls out', async () => {
     const shape = { ...btc, depth: 2 }
     const grow: ScriptMessage = { type: 'update', bids: [[100.05, 7]], asks: [[100.15, 8]] }
     const server = await serve({
@@ -215,7 +215,7 @@ describe('a book', () => {
     })
   })
 
-  it('a book is asked for once a pair, by the smallest depth on offer that covers its markets', async () => {
+  it('a Kraken book is requested once per pair, by the smallest depth on offer that covers its markets', async () => {
     const wanted = { 'A/USD': 1, 'B/USD': 10, 'C/USD': 11, 'D/USD': 500, 'E/USD': 501, 'F/USD': 5000, 'G/USD': 0 }
     const recordings = Object.keys(wanted).map((symbol) => scriptKraken({ ...btc, symbol }, script))
     const server = await serve({ recordings })
@@ -248,7 +248,7 @@ describe('a market that is refused is lost with a reason, while the others conti
     ],
   ]
   it.each(refusals)(
-    'a market that is refused is lost with a reason, while the others continue because %s',
+    'a refused market is lost with a reason, while the others continue, because %s',
     async (_name, refused, reason) => {
       const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
       const good = new SourceListener('BTC/USD')
@@ -355,7 +355,7 @@ describe('a book that is out of sync', () => {
     await listener.until('the second life again', () => listener.count('lost') === 2 && isLive(listener)())
   })
 
-  it('a book that is out of sync is lost by a value that is finer than the venue said', async () => {
+  it("a book that is out of sync is lost by a value finer than the venue's precision", async () => {
     const corrupt = (text: string, _symbol: string, index: number) =>
       index === 1 ? text.replace('100.2', '100.25') : text
     const server = await serve({ corrupt })
@@ -414,7 +414,7 @@ describe('trades', () => {
   const executions = (listener: SourceListener) =>
     listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
 
-  it('trades are executions once, exactly, over a lost book, a lost connection that the venue bridges, and a gap that is fetched', async () => {
+  it('Kraken trades are executions once, exactly, over a lost book, a bridged lost connection, and a fetched gap', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -468,7 +468,7 @@ describe('trades', () => {
 })
 
 describe('the status of the venue and of a pair', () => {
-  it('the status of the venue and of a pair is named as long as it holds; a pair that is delisted is lost until it is listed again', async () => {
+  it('the status of Kraken or a pair is named as long as it holds; a delisted pair is lost until it is listed again', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source } = connect(server.url, [listener])
@@ -531,7 +531,7 @@ describe('unexpected acknowledgements', () => {
 })
 
 describe('the connection', () => {
-  it('the connection takes every book with it when it ends, and brings it back', async () => {
+  it('a Kraken connection takes every book with it when it ends, and brings it back', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])
@@ -545,7 +545,7 @@ describe('the connection', () => {
     expect(await metric('tidegate_feed_reconnects_total{venue="kraken"}')).toBe('1')
   })
 
-  it('the connection is given up when a frame cannot be read, for it may have been of any book', async () => {
+  it('a Kraken connection is given up after an unreadable frame, which may concern any book', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -557,7 +557,7 @@ describe('the connection', () => {
     await listener.until('life again', isLive(listener))
   })
 
-  it('the connection is given up when the venue is silent', async () => {
+  it('a Kraken connection is given up when the venue is silent', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -568,7 +568,7 @@ describe('the connection', () => {
     await listener.until('life again', isLive(listener))
   })
 
-  it('the connection passes over everything that moves no book', async () => {
+  it('a Kraken connection passes over everything that moves no book', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     connect(server.url, [listener])
@@ -588,7 +588,7 @@ describe('the connection', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('the connection measures how late the updates of the venue arrive, where it says when they happened', async () => {
+  it("a Kraken connection measures how late the venue's updates arrive, where they have a time", async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])
@@ -615,7 +615,7 @@ describe('the connection', () => {
     expect(await metric('tidegate_feed_last_message_age_seconds{venue="kraken"}')).toBe('3')
   })
 
-  it('the connection is gone after stop, and no listener hears of it', async () => {
+  it('a Kraken connection is gone after stop, and no listener is called for it', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source, clock } = connect(server.url, [listener])
@@ -627,7 +627,7 @@ describe('the connection', () => {
     expect(server.connections()).toBe(0)
   })
 
-  it('the connection may be stopped by a listener during its call', async () => {
+  it('a Kraken connection may be stopped by a listener during its call', async () => {
     const server = await serve()
     const first = new SourceListener('BTC/USD')
     const second = new SourceListener('BTC/USD', { symbol: 'SECOND' })

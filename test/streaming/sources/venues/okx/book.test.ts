@@ -28,7 +28,7 @@ function kinds(messages: readonly OkxBookData[]): string[] {
 }
 
 describe('the chain of sequence ids', () => {
-  it('the chain of sequence ids is the one of the example in the documentation: no change, then numbers that restart after maintenance', () => {
+  it("OKX's sequence ids chain as in the documentation's example: no change, then numbers that restart", () => {
     const unchanged = data(false, [], [], chained(15, 15))
     expect(kinds([snapshot(10), update(10, 15), unchanged, update(15, 3), update(3, 5)])).toEqual([
       'snapshot',
@@ -45,11 +45,11 @@ describe('the chain of sequence ids', () => {
     ['messages in the wrong order', [snapshot(10), update(11, 12)]],
     ['one that is missing after the ids restarted', [snapshot(10), update(10, 3), update(10, 15)]],
     ['ids that begin in the middle', [data(true, [], [], { checksum: 0 }), update(10, 15)]],
-  ])('the chain of sequence ids is broken by %s', (_name, messages) => {
+  ])("OKX's chain of sequence ids is broken by %s", (_name, messages) => {
     expect(kinds(messages).at(-1)).toBe('wrong')
   })
 
-  it('the chain of sequence ids names the numbers it was broken by', () => {
+  it("OKX's broken chain of sequence ids names the numbers", () => {
     const book = new OkxBook(options)
     book.apply(snapshot(10))
     expect(book.apply(update(15, 16))).toEqual({
@@ -58,7 +58,7 @@ describe('the chain of sequence ids', () => {
     })
   })
 
-  it('the chain of sequence ids begins with a snapshot, and starts over with each later one', () => {
+  it("OKX's chain of sequence ids begins with a snapshot, and starts over with each later one", () => {
     expect(kinds([update(5, 6), snapshot(10), update(10, 15), snapshot(30), update(30, 31), update(15, 16)])).toEqual([
       'waiting',
       'snapshot',
@@ -71,7 +71,7 @@ describe('the chain of sequence ids', () => {
 })
 
 describe('the levels', () => {
-  it('the levels are all in a snapshot, whatever the book was before, and the differences in an update', () => {
+  it('an OKX snapshot has all levels, whatever the book was before, and an update the differences', () => {
     const book = new OkxBook(options)
     book.apply(data(true, [['10', '1'], ['9', '1']], [], chained(-1, 1))) // biome-ignore format: one message
     expect(book.apply(snapshot(10))).toEqual({
@@ -104,7 +104,7 @@ describe('the levels', () => {
     })
   })
 
-  it('the levels are wrong where a message says what cannot be', () => {
+  it('an OKX message with impossible levels makes the book wrong', () => {
     const book = new OkxBook(options)
     book.apply(snapshot(10))
     expect(book.apply(data(false, [['10.05', '1']], [], chained(10, 11)))).toEqual({
@@ -113,7 +113,7 @@ describe('the levels', () => {
     })
   })
 
-  it('the levels are cut to 400 a side', () => {
+  it('the levels of an OKX book are cut to 400 per side', () => {
     const book = new OkxBook(options)
     const bids = Array.from({ length: 400 }, (_, index): Pair => [String(1000 - index), '1'])
     book.apply(data(true, bids, [], chained(-1, 1)))
@@ -131,13 +131,13 @@ describe('the checksum', () => {
   const bids: readonly Pair[] = [['3366.1', '7'], ['3366', '6']] // biome-ignore format: one side
   const asks: readonly Pair[] = [['3366.8', '9'], ['3368', '8'], ['3372', '8']] // biome-ignore format: one side
 
-  it('the checksum is over bid and ask in turn, and over what is left of the longer side', () => {
+  it('the OKX checksum is over bid and ask in turn, and over the rest of the longer side', () => {
     const checksum = crc32('3366.1:7:3366.8:9:3366:6:3368:8:3372:8')
     const book = new OkxBook(options)
     expect(book.apply(data(true, bids, asks, { checksum })).kind).toBe('snapshot')
   })
 
-  it('the checksum is over the text as it was sent, and over 25 levels per side', () => {
+  it('the OKX checksum is over the text as it was sent, and over 25 levels per side', () => {
     const side = (prices: number, step: number) =>
       Array.from({ length: 30 }, (_, index): Pair => [(prices + step * index).toFixed(1), '1.50'])
     const text = Array.from({ length: 25 }, (_, index) => `${100 - index}.0:1.50:${101 + index}.0:1.50`).join(':')
@@ -145,7 +145,7 @@ describe('the checksum', () => {
     expect(new OkxBook(options).apply(message).kind).toBe('snapshot')
   })
 
-  it('the checksum that does not match is reported as a mismatch, with and without a chain', () => {
+  it('an OKX checksum that differs is reported as a mismatch, with and without a chain', () => {
     const mismatch: BookStep = {
       kind: 'wrong',
       reason: 'the checksum of BTC-USDT does not match',
@@ -157,7 +157,7 @@ describe('the checksum', () => {
     expect(book.apply({ ...update(10, 11), checksum: 1 })).toEqual(mismatch)
   })
 
-  it('the checksum proves a message where there is no chain', () => {
+  it('the OKX checksum proves a message where there is no chain', () => {
     const book = new OkxBook(options)
     book.apply(data(true, bids, asks, { checksum: crc32('3366.1:7:3366.8:9:3366:6:3368:8:3372:8') }))
     const checksum = crc32('3366.1:7:3366.8:9:3366:6:3368:8')
@@ -233,7 +233,7 @@ describe('a book that was fetched', () => {
     expect(book.apply(update(20, 30)).kind).toBe('update')
   })
 
-  it('a book that was fetched that cannot be held is wrong', () => {
+  it('a fetched book that cannot be held is wrong', () => {
     const book = new OkxBook(options)
     book.apply(update(5, 10))
     expect(book.apply({ ...fetched(10), bids: [{ price: 'x', amount: '1' }] }).kind).toBe('wrong')

@@ -56,7 +56,7 @@ describe('a book', () => {
     expect(message).not.toHaveProperty('data.sequence')
   })
 
-  it('a book may bear both, and no time', () => {
+  it('a book of OKX may have checksum and sequence ids, and no time', () => {
     const { ts: _ts, ...timeless } = { ...book, checksum: 7 }
     const [message] = read({ arg: bookArg, action: 'update', data: [timeless] })
     expect(message).toMatchObject({ data: { checksum: 7, sequence: { id: 123457, previous: 123456 } } })
@@ -152,7 +152,7 @@ describe('the list of instruments', () => {
     return message?.kind === 'listings' ? message.listings[0] : message
   }
 
-  it('the list of instruments tells precisions and states; it never says itself that it is complete', () => {
+  it('the instrument list of OKX gives precisions and states; it never says itself that it is complete', () => {
     const other = { ...instrument, instId: 'ETH-USDT', tickSz: '0.01', lotSz: '0.000001', state: 'suspend' }
     expect(read({ arg: { channel: 'instruments', instType: 'SPOT' }, data: [instrument, other] })).toEqual([
       {
@@ -178,7 +178,7 @@ describe('the list of instruments', () => {
   })
 
   it.each(['', '0', '0.0', '1e-8', '-0.1', '0.0000000000000000001', 0.1, undefined])(
-    'the list of instruments leaves out what has a step of %j',
+    'the instrument list of OKX leaves out an instrument with a step of %j',
     (step) => {
       expect(listingOf({ tickSz: step })).toBeUndefined()
       expect(listingOf({ lotSz: step })).toBeUndefined()
@@ -193,11 +193,11 @@ describe('the list of instruments', () => {
     ['something new', 'restricted'],
     ['preopen', 'gone'],
     ['expired', 'gone'],
-  ])('the list of instruments takes %s as %s', (status, state) => {
+  ])('the instrument list of OKX reads %s as %s', (status, state) => {
     expect(listingOf({ state: status })).toMatchObject({ status, state })
   })
 
-  it('the list of instruments takes a test pair for one that is not traded', () => {
+  it('the instrument list of OKX reads a test pair as one that is not traded', () => {
     expect(listingOf({ state: 'test' })).toMatchObject({ instrument: 'CLOSED' })
     expect(listingOf({ state: 'suspend' })).not.toHaveProperty('instrument')
   })
@@ -213,14 +213,14 @@ describe('the state of the venue', () => {
     ['scheduled', true],
     ['completed', true],
     ['canceled', true],
-  ])('the state of the venue during maintenance that is %s: open is %s', (state, isOpen) => {
+  ])('a maintenance of OKX that is %s makes it open: %s', (state, isOpen) => {
     expect(statusOf({ state })).toEqual([{ kind: 'status', isOpen, status: `${state}: Upgrade` }])
     expect(statusOf({ state, serviceType: '0', title: undefined })).toEqual([
       { kind: 'status', isOpen, status: `${state}: maintenance` },
     ])
   })
 
-  it('the state of the venue is not that of its bots or of its block trades', () => {
+  it("a maintenance of OKX's bots or block trades does not close the venue", () => {
     expect(statusOf({ state: 'ongoing', serviceType: '7' })).toEqual([])
     expect(statusOf({ state: undefined })).toEqual([])
   })
@@ -235,7 +235,7 @@ describe('events', () => {
     expect(read({ event: 'subscribe', arg: { channel: 'instruments', instType: 'SPOT' } })).toEqual([])
   })
 
-  it('events refuse a pair that they name, for its book or its trades', () => {
+  it('refusal events of OKX name a pair, for its book or its trades', () => {
     const msg = (channel: string) =>
       `Wrong URL or channel:${channel},instId:BTC-USDX doesn't exist. Please use the correct URL, channel and parameters`
     expect(read({ event: 'error', code: '60018', msg: msg('books') })).toEqual([
@@ -249,7 +249,7 @@ describe('events', () => {
     ])
   })
 
-  it('events refuse a whole request otherwise', () => {
+  it('refusal events of OKX without a pair refuse a whole request', () => {
     expect(read({ event: 'error', code: '60012', msg: 'Invalid request' })).toEqual([
       { kind: 'refused', reason: '60012: Invalid request' },
     ])
@@ -261,29 +261,29 @@ describe('events', () => {
     ])
   })
 
-  it('events that refuse the state of the venue harm no book', () => {
+  it('a refusal of the state of OKX harms no book', () => {
     expect(read({ event: 'error', code: '60018', msg: "Wrong URL or channel:status doesn't exist." })).toEqual([])
   })
 
-  it('events that say that a connection has used up its requests begin the next one', () => {
+  it("an event of OKX about a connection's used-up requests begins the next connection", () => {
     expect(read({ event: 'error', code: '60014', msg: 'Requests too frequent' })).toEqual([
       { kind: 'restart', reason: '60014: Requests too frequent' },
     ])
   })
 
-  it('events that announce the end of the connection begin the next one', () => {
+  it('an event of OKX about the end of the connection begins the next one', () => {
     const msg = 'The connection will soon be closed for a service upgrade. Please reconnect.'
     expect(read({ event: 'notice', code: '64008', msg })).toEqual([{ kind: 'restart', reason: `notice 64008: ${msg}` }])
   })
 
-  it('events that are unknown have no messages', () => {
+  it('unknown events of OKX have no messages', () => {
     expect(read({ event: 'channel-conn-count', channel: 'books', connCount: '2', connId: 'abcd' })).toEqual([])
     expect(read({ event: 'something new' })).toEqual([])
   })
 })
 
 describe('frames', () => {
-  it('frames that are heartbeats, or of an unknown channel, have no messages', () => {
+  it('OKX frames that are heartbeats, or of an unknown channel, have no messages', () => {
     expect(readOkxMessage('pong')).toEqual([])
     expect(read({ arg: { channel: 'tickers', instId: 'BTC-USDT' }, data: [{}] })).toEqual([])
   })
@@ -299,19 +299,19 @@ describe('frames', () => {
     ['a channel without data', '{"arg":{"channel":"books","instId":"BTC-USDT"}}'],
     ['a book of no pair', '{"arg":{"channel":"books"},"action":"update","data":[]}'],
     ['trades of no pair', '{"arg":{"channel":"trades"},"data":[]}'],
-  ])('frames that are %s may have been of any pair', (_name, text) => {
+  ])('OKX frames that are %s may concern any pair', (_name, text) => {
     expect(readOkxMessage(text)).toMatchObject([{ kind: 'unreadable' }])
   })
 
   it.each([
     ['books', 'unreadable-book'],
     ['trades', 'unreadable-trades'],
-  ])('frames of the channel %s that are damaged are of the instrument that they still name', (channel, kind) => {
+  ])('damaged OKX frames of the channel %s concern the instrument that they still name', (channel, kind) => {
     const text = `{"arg":{"channel":"${channel}","instId":"BTC-USDT"},"data":[{"px`
     expect(readOkxMessage(text)).toEqual([{ kind, symbol: 'BTC-USDT', reason: 'not JSON: SyntaxError' }])
   })
 
-  it('frames of a channel of the whole venue that are damaged may have been of any pair', () => {
+  it('damaged OKX frames of a channel of the whole venue may concern any pair', () => {
     const text = '{"arg":{"channel":"instruments"},"data":[{"instId":"BTC-USDT"'
     expect(readOkxMessage(text)).toMatchObject([{ kind: 'unreadable' }])
   })

@@ -4,7 +4,7 @@ import { OKX } from '../../../../../src/streaming/sources/venues/okx/protocol.ts
 const protocol = OKX.createProtocol({ restUrl: '' })
 
 describe('requests of OKX', () => {
-  it('name all pairs of a channel at once', () => {
+  it('requests of OKX name all pairs of a channel at once', () => {
     expect(protocol.requests('subscribe', 'book', ['BTC-USDT', 'ETH-USDT'], 400)).toEqual([
       {
         op: 'subscribe',
@@ -35,7 +35,7 @@ describe('requests of OKX', () => {
     ])
   })
 
-  it('requests of OKX ask whether OKX lives before OKX takes us for dead', () => {
+  it('requests of OKX ask whether OKX is alive before OKX gives up the connection', () => {
     expect(protocol.keepAlive?.text).toBe('ping')
     expect(protocol.keepAlive?.milliseconds).toBeLessThan(30_000)
     expect(protocol.silenceMilliseconds).toBeGreaterThan(protocol.keepAlive?.milliseconds ?? Infinity)

@@ -79,7 +79,7 @@ describe('a recording of OKX', () => {
     expect(naive.get('BTC-USDT')?.map(({ amounts }) => amounts.size)).toEqual([400, 400])
   })
 
-  it('a recording of OKX tells as soon as a single amount of it is another', () => {
+  it('a recording of OKX shows a change of a single amount at once', () => {
     const book = new OkxBook(optionsOf('BTC-USDT'))
     const [first] = messages().flatMap((message) =>
       message.kind === 'book' && message.symbol === 'BTC-USDT' ? [message.data] : [],

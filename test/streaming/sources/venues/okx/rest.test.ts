@@ -94,7 +94,7 @@ describe('the instruments of OKX', () => {
     expect(asked).toEqual(['/api/v5/public/instruments?instType=SPOT'])
   })
 
-  it('the instruments of OKX are a problem when they cannot be had', async () => {
+  it('unavailable instruments of OKX are a problem', async () => {
     const { url } = await serveHttp(() => [200, '{"code":"50001","msg":"Service temporarily unavailable"}'])
     expect(await fetchListings(url, signal)).toEqual({ problem: '50001: Service temporarily unavailable' })
   })

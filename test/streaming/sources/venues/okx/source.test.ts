@@ -177,7 +177,7 @@ describe('OKX', () => {
       return { server, market, clock, go, books }
     }
 
-    it('OKX when the channel does not begin with a snapshot begins with a book that is fetched and names a number of the channel', async () => {
+    it('OKX begins with a fetched book that names a number of the channel when the channel has no snapshot', async () => {
       const { server, market, clock, go, books } = await setUp()
       clock.advance(2_999)
       await server.heard()
@@ -191,7 +191,7 @@ describe('OKX', () => {
       expect(books()).toBe(1)
     })
 
-    it('OKX when the channel does not begin with a snapshot does not begin with one that names no number of the channel, says so, and asks again', async () => {
+    it('OKX does not begin with a fetched book that names no number of the channel, reports it, and asks again', async () => {
       const { server, market, clock, books } = await setUp()
       const body = server.answerTo('/api/v5/market/books?instId=BTC-USDT&sz=400')
       const between = body.replace(/"seqId":([0-9]+)/, (_, id: string) => `"seqId":${Number(id) - 3}`)
@@ -209,7 +209,7 @@ describe('OKX', () => {
       expect(market.verifier.problems).toEqual([])
     })
 
-    it('OKX when the channel does not begin with a snapshot begins with a snapshot of the channel that comes late', async () => {
+    it('OKX begins with a snapshot of the channel that comes late', async () => {
       const { server, market, clock, go } = await setUp()
       server.httpFaults.push({ status: 200, body: '{"code":"0","msg":"","data":[{}]}' })
       clock.advance(2_000)
@@ -234,7 +234,7 @@ describe('OKX', () => {
         data: [{ instType: 'SPOT', instId: BTC, tickSz, lotSz: '0.00000001', state }],
       })
 
-    it('OKX as it lists its pairs has no book of a pair that it does not list, or that is finer than the market, and continues with others', async () => {
+    it('OKX has no book of a pair that it does not list, or that is finer than the market, and continues with others', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC) })
       const good = new SourceListener(BTC, fine)
       const coarse = new SourceListener(BTC, { ...fine, symbol: 'COARSE', amountDecimals: 6 })
@@ -247,7 +247,7 @@ describe('OKX', () => {
       expect(source.notices(good.sourceMarket)).toEqual([])
     })
 
-    it('OKX as it lists its pairs opens a pair when it is live, names one that is suspended, and leaves one that is gone', async () => {
+    it('OKX opens a live pair, names a suspended one, and leaves one that is gone', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC), states: { [BTC]: 'preopen' } })
       const market = new SourceListener(BTC, fine)
       const { source } = read(server, [market])
@@ -265,7 +265,7 @@ describe('OKX', () => {
       expect(source.notices(market.sourceMarket)).toContain('okx reports the status ongoing: Upgrade')
     })
 
-    it('OKX as it lists its pairs names a pair that is suspended, and the venue that is under maintenance, while the book stands', async () => {
+    it('OKX names a suspended pair, and its own maintenance, while the book stands', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC), states: { [BTC]: 'suspend' } })
       const market = new SourceListener(BTC, { ...fine, depth: 1000 })
       const { source } = read(server, [market])
@@ -278,7 +278,7 @@ describe('OKX', () => {
       ])
     })
 
-    it('OKX as it lists its pairs is asked by HTTP where the channel does not send the list', async () => {
+    it('OKX is asked by HTTP where the channel does not send the list', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC), isWithoutInstruments: true })
       const good = new SourceListener(BTC, fine)
       const unknown = new SourceListener(ETH, fine)
@@ -297,7 +297,7 @@ describe('OKX', () => {
       expect(await looked).toMatchObject({ value: [{ symbol: BTC }] })
     })
 
-    it('OKX as it lists its pairs answers who only asks how pairs are listed', async () => {
+    it('OKX gives its listing to a caller that only asks how pairs are listed', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC) })
       const parts = { name: 'okx', clock: new VirtualClock(), log: createLog('silent') }
       expect(await VENUES.okx.readListings({ url: server.url, restUrl: '' }, [BTC, ETH], parts)).toEqual({
