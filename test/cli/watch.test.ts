@@ -397,16 +397,13 @@ describe('the credentials of watch', () => {
       text: JSON.stringify({ client_id: 'a', client_secret: 'b', auth_url: 'ftp://x', ws_url: 'ws://x' }),
       error: "'ftp://x' must begin with http:// or https://",
     },
-  ])(
-    'watch rejects an invalid credentials file with the reason: $title',
-    async ({ text, error }) => {
-      const path = await startService()
-      await writeFile(path, text)
-      const ended = await watch([M, '--credentials', path]).ended
-      expect(ended.exitCode).toBe(1)
-      expect(ended.error).toContain(error)
-    },
-  )
+  ])('watch rejects an invalid credentials file with the reason: $title', async ({ text, error }) => {
+    const path = await startService()
+    await writeFile(path, text)
+    const ended = await watch([M, '--credentials', path]).ended
+    expect(ended.exitCode).toBe(1)
+    expect(ended.error).toContain(error)
+  })
 })
 
 describe('watch on a terminal', () => {

@@ -150,16 +150,19 @@ describe('the client', () => {
 })
 
 describe('after a close with', () => {
-  it.each([1001, 1006, 1011, 1012, 4000, 4002])('after a close with %i the client connects again with the same token', async (code) => {
-    const started = await served()
-    const { platform, events } = started
-    platform.socketNow.end(code, 'a reason')
-    const waited = await untilNextSocket(platform, 2_000)
-    expect(waited).toBeGreaterThan(0)
-    expect(platform.tokenRequests).toBe(1)
-    const reason = code === 1006 ? 'the connection was lost' : `closed with ${code} a reason`
-    expect(events.at(-1)).toEqual({ type: 'DISCONNECTED', code, reason, retryInMilliseconds: 500 })
-  })
+  it.each([1001, 1006, 1011, 1012, 4000, 4002])(
+    'after a close with %i the client connects again with the same token',
+    async (code) => {
+      const started = await served()
+      const { platform, events } = started
+      platform.socketNow.end(code, 'a reason')
+      const waited = await untilNextSocket(platform, 2_000)
+      expect(waited).toBeGreaterThan(0)
+      expect(platform.tokenRequests).toBe(1)
+      const reason = code === 1006 ? 'the connection was lost' : `closed with ${code} a reason`
+      expect(events.at(-1)).toEqual({ type: 'DISCONNECTED', code, reason, retryInMilliseconds: 500 })
+    },
+  )
 
   it('after a socket error, which some runtimes report alone, the client connects again', async () => {
     const { platform, events } = await served()

@@ -93,8 +93,11 @@ it.each([
   expect(events).toContainEqual({ type: 'RESYNC', market: M, channel: 'market_data', reason })
 })
 
-it.each([['kraken'], [['kraken']], [[['kraken', 1.5]]], [[[1, '1.5000']]]])('the client rejects level venues of the form %j', async (venues) => {
-  const { socket } = await open()
-  socket.receive(update(2, '1.5000', venues))
-  expect(socket.isClosed).toBe(true)
-})
+it.each([['kraken'], [['kraken']], [[['kraken', 1.5]]], [[[1, '1.5000']]]])(
+  'the client rejects level venues of the form %j',
+  async (venues) => {
+    const { socket } = await open()
+    socket.receive(update(2, '1.5000', venues))
+    expect(socket.isClosed).toBe(true)
+  },
+)

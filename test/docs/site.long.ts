@@ -73,23 +73,26 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('in a browser', CHROMIUM, 'Chromiu
     server?.closeAllConnections()
   })
 
-  it.each(['light', 'dark'] as const)("the site's pages in %s request nothing elsewhere and report no error", async (scheme) => {
-    const page = await browser.newPage({ colorScheme: scheme })
-    const faults: string[] = []
-    page.on('pageerror', (error) => faults.push(String(error)))
-    page.on('console', (message) => void (message.type() === 'error' && faults.push(message.text())))
-    page.on('request', (request) => void (request.url().startsWith(origin) || faults.push(request.url())))
-    for (const path of [
-      '/',
-      '/explanation/how-it-works.html',
-      '/reference/command-line.html',
-      '/how-to/console.html',
-    ]) {
-      await page.goto(origin + path, { waitUntil: 'networkidle' })
-    }
-    expect(faults).toEqual([])
-    await page.close()
-  })
+  it.each(['light', 'dark'] as const)(
+    "the site's pages in %s request nothing elsewhere and report no error",
+    async (scheme) => {
+      const page = await browser.newPage({ colorScheme: scheme })
+      const faults: string[] = []
+      page.on('pageerror', (error) => faults.push(String(error)))
+      page.on('console', (message) => void (message.type() === 'error' && faults.push(message.text())))
+      page.on('request', (request) => void (request.url().startsWith(origin) || faults.push(request.url())))
+      for (const path of [
+        '/',
+        '/explanation/how-it-works.html',
+        '/reference/command-line.html',
+        '/how-to/console.html',
+      ]) {
+        await page.goto(origin + path, { waitUntil: 'networkidle' })
+      }
+      expect(faults).toEqual([])
+      await page.close()
+    },
+  )
 
   it('the search finds a page by its words', async () => {
     const page = await browser.newPage()

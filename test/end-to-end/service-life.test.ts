@@ -188,28 +188,31 @@ describe('serve', () => {
       ],
     ]
 
-    it.each(revocations)('serve closes with 4003 before it answers the operator, and answers 403 from then on, when %s', async (_name, revoke) => {
-      const client = await newClient(service)
-      const [stream, bystander] = [
-        await connect(service, client.token),
-        await connect(service, (await newClient(service)).token),
-      ]
-      const replies = stream.replies.length
-      await revoke(service.operator, client)
-      // The change is in effect once it is answered: no later request on the connection is answered.
-      stream.send({ type: 'subscription_list' })
-      await stream.untilClosed()
-      expect(stream.closed).toEqual({ code: 4003, reason: 'access revoked' })
-      expect(stream.replies.length).toBe(replies)
-      expect((await refusalOf(service.ws, client.token)).status).toBe(403)
-      const plain = await fetch(service.http, { headers: { authorization: `Bearer ${client.token}` } })
-      expect(plain.status).toBe(403)
-      written.push(await plain.text())
-      // No other client is affected.
-      const { updates } = bystander.counts
-      await bystander.until('another update', () => bystander.counts.updates > updates)
-      await bystander.close()
-    })
+    it.each(revocations)(
+      'serve closes with 4003 before it answers the operator, and answers 403 from then on, when %s',
+      async (_name, revoke) => {
+        const client = await newClient(service)
+        const [stream, bystander] = [
+          await connect(service, client.token),
+          await connect(service, (await newClient(service)).token),
+        ]
+        const replies = stream.replies.length
+        await revoke(service.operator, client)
+        // The change is in effect once it is answered: no later request on the connection is answered.
+        stream.send({ type: 'subscription_list' })
+        await stream.untilClosed()
+        expect(stream.closed).toEqual({ code: 4003, reason: 'access revoked' })
+        expect(stream.replies.length).toBe(replies)
+        expect((await refusalOf(service.ws, client.token)).status).toBe(403)
+        const plain = await fetch(service.http, { headers: { authorization: `Bearer ${client.token}` } })
+        expect(plain.status).toBe(403)
+        written.push(await plain.text())
+        // No other client is affected.
+        const { updates } = bystander.counts
+        await bystander.until('another update', () => bystander.counts.updates > updates)
+        await bystander.close()
+      },
+    )
   })
 
   it('on SIGTERM serve becomes not ready at once, closes its connections with 1012 and exits with 0', async () => {

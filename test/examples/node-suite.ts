@@ -40,24 +40,27 @@ export function nodeSuite(targets: () => ExampleTargets): void {
 
   describe.skipIf(CURL.isSkipped)(titleWith('wscat', CURL, 'curl for its token'), () => {
     describe.each(transportsOf('TLS'))('over %s', (transport) => {
-      it.each(['header', 'subprotocol'])('the Node example prints the stream, with the token as a %s', async (tokenAs) => {
-        const { credentialsPath, environment } = targets().of(transport)
-        const wscat = startExample('sh', [join(FOLDER, 'wscat/stream.sh'), 'BTCUSD', credentialsPath], {
-          ...environment,
-          TOKEN_AS: tokenAs,
-          SECONDS_LONG: '-1',
-        })
-        const [reply = '', ...messages] = await firstLines(wscat, 6)
-        const entry = { type: 'market_data', params: { market: 'BTCUSD' }, success: true }
-        expect(JSON.parse(reply)).toEqual({
-          type: 'subscribe',
-          channels: [entry, { type: 'heartbeat', success: true }],
-        })
-        const data = messages.map((line) => JSON.parse(line)).filter(({ channel }) => channel === 'market_data')
-        expect(data.map(({ payload }) => payload.type)).toEqual(['SNAPSHOT', ...data.slice(1).map(() => 'UPDATE')])
-        wscat.child.kill()
-        await wscat.result
-      })
+      it.each(['header', 'subprotocol'])(
+        'the Node example prints the stream, with the token as a %s',
+        async (tokenAs) => {
+          const { credentialsPath, environment } = targets().of(transport)
+          const wscat = startExample('sh', [join(FOLDER, 'wscat/stream.sh'), 'BTCUSD', credentialsPath], {
+            ...environment,
+            TOKEN_AS: tokenAs,
+            SECONDS_LONG: '-1',
+          })
+          const [reply = '', ...messages] = await firstLines(wscat, 6)
+          const entry = { type: 'market_data', params: { market: 'BTCUSD' }, success: true }
+          expect(JSON.parse(reply)).toEqual({
+            type: 'subscribe',
+            channels: [entry, { type: 'heartbeat', success: true }],
+          })
+          const data = messages.map((line) => JSON.parse(line)).filter(({ channel }) => channel === 'market_data')
+          expect(data.map(({ payload }) => payload.type)).toEqual(['SNAPSHOT', ...data.slice(1).map(() => 'UPDATE')])
+          wscat.child.kill()
+          await wscat.result
+        },
+      )
     })
   })
 

@@ -21,14 +21,17 @@ describe('the simulation of the streaming service', () => {
     expect(sums.get('frames')).toBeGreaterThan(50_000)
   })
 
-  it.skipIf(process.env.TIDEGATE_LONG !== '1')('ten minutes of the simulation with fresh seeds have everything right', () => {
-    try {
-      const totals = runSeeds({ seed: Date.now() % 1_000_000_000, minutes: 10, onProgress: () => undefined })
-      note(JSON.stringify(totals))
-    } catch (error) {
-      throw error instanceof SimulationFailure ? new Error(explain(error)) : error
-    }
-  })
+  it.skipIf(process.env.TIDEGATE_LONG !== '1')(
+    'ten minutes of the simulation with fresh seeds have everything right',
+    () => {
+      try {
+        const totals = runSeeds({ seed: Date.now() % 1_000_000_000, minutes: 10, onProgress: () => undefined })
+        note(JSON.stringify(totals))
+      } catch (error) {
+        throw error instanceof SimulationFailure ? new Error(explain(error)) : error
+      }
+    },
+  )
 
   it('two simulation runs of one seed write the same bytes', () => {
     expect(simulate(7, { count: 800 })).toEqual(simulate(7, { count: 800 }))

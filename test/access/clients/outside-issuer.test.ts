@@ -352,15 +352,12 @@ describe('a key that cannot be used', () => {
   it.each([
     ['1,024 bits', weak, 'n: has 1024 bits, fewer than 2048'],
     ['2,040 bits', short, 'n: has 2040 bits, fewer than 2048'],
-  ])(
-    'an RSA key of %s is skipped with a log line, and its tokens are 401',
-    async (_what, pair, reason) => {
-      await trust([{ ...jwkOf(pair.publicKey), kid: 'weak' }])
-      for (const alg of ['RS256', 'PS256']) expect(await relying.status(signed(alg, 'weak', pair.privateKey))).toBe(401)
-      expect(lines).toHaveLength(1)
-      expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, keys: [{ keyId: 'weak', reason }] })
-    },
-  )
+  ])('an RSA key of %s is skipped with a log line, and its tokens are 401', async (_what, pair, reason) => {
+    await trust([{ ...jwkOf(pair.publicKey), kid: 'weak' }])
+    for (const alg of ['RS256', 'PS256']) expect(await relying.status(signed(alg, 'weak', pair.privateKey))).toBe(401)
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, keys: [{ keyId: 'weak', reason }] })
+  })
 
   it('an RSA key of 2,048 bits is usable', async () => {
     await trust([{ ...jwkOf(strong.publicKey), kid: 'strong' }])
@@ -395,31 +392,25 @@ describe('a key that cannot be used', () => {
     ['a key for agreement', { ...jwkOf(generateKeyPairSync('x25519').publicKey), kid: 'odd' }],
     ['an id that is no text', { ...jwkOf(strong.publicKey), kid: { odd: true } }],
   ]
-  it.each(unusable)(
-    'a key that is %s is skipped, and every token that names it is 401',
-    async (_what, key) => {
-      await trust([key])
-      for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'none', 'ES384', 'RSA-OAEP']) {
-        expect(await relying.status(signed(alg, 'odd', strong.privateKey)), alg).toBe(401)
-      }
-      expect(lines).toHaveLength(1)
-    },
-  )
+  it.each(unusable)('a key that is %s is skipped, and every token that names it is 401', async (_what, key) => {
+    await trust([key])
+    for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'none', 'ES384', 'RSA-OAEP']) {
+      expect(await relying.status(signed(alg, 'odd', strong.privateKey)), alg).toBe(401)
+    }
+    expect(lines).toHaveLength(1)
+  })
 
   it.each([
     ['ext', 'yes'],
     ['alg', 'ES256'],
     ['n', `${strong.publicKey.export({ format: 'jwk' }).n}==`],
     ['key_ops', ['verify', 'verify']],
-  ])(
-    'a usable key is refused at no further cost when its member %s is malformed',
-    async (member, value) => {
-      await trust([{ ...jwkOf(strong.publicKey), kid: 'odd', [member]: value }])
-      for (const alg of ['RS256', 'ES256', 'EdDSA']) {
-        expect([401, 426], alg).toContain(await relying.status(signed(alg, 'odd', strong.privateKey)))
-      }
-    },
-  )
+  ])('a usable key is refused at no further cost when its member %s is malformed', async (member, value) => {
+    await trust([{ ...jwkOf(strong.publicKey), kid: 'odd', [member]: value }])
+    for (const alg of ['RS256', 'ES256', 'EdDSA']) {
+      expect([401, 426], alg).toContain(await relying.status(signed(alg, 'odd', strong.privateKey)))
+    }
+  })
 
   it("an outside issuer's keys after the first hundred are unusable; a set of such keys alone refuses every token", async () => {
     const { keys: read, skipped } = readKeySet({ keys: Array.from({ length: 5_000 }, () => jwkOf(good.publicKey)) }, [

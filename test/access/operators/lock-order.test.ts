@@ -224,19 +224,22 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at oper
   it.each([
     ['is reset', 'confirms the link'],
     ['confirms the link', 'is reset'],
-  ])("a reset operator cannot sign in, and its reset's link is open, when first it %s, then it %s", async (first, second) => {
-    for (let statements = 1; statements <= STATEMENTS_MAX; statements++) {
-      const a = await addOperator(`${first.replaceAll(' ', '-')}-${statements}`)
-      const [one, two] = [first, second].map((name) => WORKS[name]?.(a, a, a) as Work)
-      await meet(one as Work, two as Work, statements)
-      const { rows } = await sql`
+  ])(
+    "a reset operator cannot sign in, and its reset's link is open, when first it %s, then it %s",
+    async (first, second) => {
+      for (let statements = 1; statements <= STATEMENTS_MAX; statements++) {
+        const a = await addOperator(`${first.replaceAll(' ', '-')}-${statements}`)
+        const [one, two] = [first, second].map((name) => WORKS[name]?.(a, a, a) as Work)
+        await meet(one as Work, two as Work, statements)
+        const { rows } = await sql`
         select password is null as reset, (select count(*) from operator_setup_links where operator_id = operators.id) as links
         from operators where id = ${a.id}
       `.execute(db.tables())
-      // Whichever was first: the operator cannot sign in, and the link of the reset is open.
-      expect(rows).toEqual([{ reset: true, links: '1' }])
-    }
-  })
+        // Whichever was first: the operator cannot sign in, and the link of the reset is open.
+        expect(rows).toEqual([{ reset: true, links: '1' }])
+      }
+    },
+  )
 })
 
 /** A promise and what settles it. */

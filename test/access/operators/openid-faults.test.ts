@@ -117,11 +117,14 @@ describe('the redirection back', () => {
     ['with nothing', 'expired', () => ''],
   ]
 
-  it.each(queries)('a redirection back %s is refused as %s, and sends the code nowhere', async (_name, reason, query) => {
-    issuer.claims = { sub: 'subject-0' }
-    expect(await logIn(node, query)).toBe(reason)
-    expect(issuer.requests).not.toContain('/token')
-  })
+  it.each(queries)(
+    'a redirection back %s is refused as %s, and sends the code nowhere',
+    async (_name, reason, query) => {
+      issuer.claims = { sub: 'subject-0' }
+      expect(await logIn(node, query)).toBe(reason)
+      expect(issuer.requests).not.toContain('/token')
+    },
+  )
 
   it('a redirection back with a code that was used before is refused', async () => {
     issuer.answers.set('/token', (response) => answer(response, 400, { error: 'invalid_grant' }))

@@ -70,16 +70,19 @@ afterEach(() => {
 })
 
 describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (needs PostgreSQL):', () => {
-  it.each(Object.entries(MUTATIONS))('the simulation notices when this is switched off: %s', async (guard, mutation) => {
-    const applied = mutate(mutation.statements ?? [])
-    const noticed: string[] = []
-    for (const seed of SEEDS) {
-      if (noticed.length === 0) noticed.push(...(await violationsOf(seed, mutation.schema ?? [])))
-    }
-    console.info(`${guard}: ${noticed[0]?.slice(0, 300)}`)
-    expect(mutation.statements === undefined || applied() > 0, 'the guard was found').toBe(true)
-    expect(noticed).not.toEqual([])
-  })
+  it.each(Object.entries(MUTATIONS))(
+    'the simulation notices when this is switched off: %s',
+    async (guard, mutation) => {
+      const applied = mutate(mutation.statements ?? [])
+      const noticed: string[] = []
+      for (const seed of SEEDS) {
+        if (noticed.length === 0) noticed.push(...(await violationsOf(seed, mutation.schema ?? [])))
+      }
+      console.info(`${guard}: ${noticed[0]?.slice(0, 300)}`)
+      expect(mutation.statements === undefined || applied() > 0, 'the guard was found').toBe(true)
+      expect(noticed).not.toEqual([])
+    },
+  )
 })
 
 async function violationsOf(seed: number, schema: readonly string[]): Promise<readonly string[]> {

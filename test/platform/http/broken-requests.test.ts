@@ -138,9 +138,12 @@ describe('Host', () => {
     },
   )
 
-  it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])('the Host header may be %j', async (host) => {
-    expect((await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)).status).toBe(200)
-  })
+  it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])(
+    'the Host header may be %j',
+    async (host) => {
+      expect((await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)).status).toBe(200)
+    },
+  )
 
   it('the Host header may be absent in HTTP/1.0', async () => {
     expect((await onlyAnswer('GET /things HTTP/1.0\r\n\r\n')).status).toBe(200)

@@ -162,13 +162,16 @@ describe('the head decides before the body has come', () => {
     ['401', '', 'Content-Type: application/json\r\nContent-Length: 500000', 401],
     ['415', 'Authorization: Bearer good\r\n', 'Content-Type: text/plain\r\nContent-Length: 500000', 415],
     ['413', 'Authorization: Bearer good\r\n', 'Content-Type: application/json\r\nContent-Length: 1048577', 413],
-  ])('a request that its head makes %s is answered before the body has come', async (_name, authorization, rest, status) => {
-    const socket = openSocket(url)
-    const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
-    socket.write(head(authorization, rest))
-    expect(splitAnswers(await answered).map((answer) => answer.status)).toEqual([status])
-    socket.destroy()
-  })
+  ])(
+    'a request that its head makes %s is answered before the body has come',
+    async (_name, authorization, rest, status) => {
+      const socket = openSocket(url)
+      const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
+      socket.write(head(authorization, rest))
+      expect(splitAnswers(await answered).map((answer) => answer.status)).toEqual([status])
+      socket.destroy()
+    },
+  )
 
   it('a body without a length is cut off at the limit', async () => {
     const socket = openSocket(url)

@@ -218,20 +218,23 @@ describe('a connection whose broken request was answered', () => {
   it.each([
     ['400', 'nonsense\r\n\r\n'],
     ['431', `GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}`],
-  ])('a connection with a broken request (%s) is cut after a fixed time, whatever its peer continues to send', async (status, bytes) => {
-    const clock = new NodeClock()
-    const { url, connections } = await open(undefined, clock)
-    const { socket, answer } = await stubborn(url, bytes)
-    expect(answer).toContain(`HTTP/1.1 ${status} `)
-    const dribble = setInterval(() => socket.write('x'), 20)
-    clock.advance(4_999)
-    // Another connection is answered: whatever the cut would have done has been done by then.
-    await sendRaw(url, ASK.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
-    expect(connections.size).toBe(1)
-    clock.advance(1)
-    await expect.poll(() => connections.size).toBe(0)
-    clearInterval(dribble)
-  })
+  ])(
+    'a connection with a broken request (%s) is cut after a fixed time, whatever its peer continues to send',
+    async (status, bytes) => {
+      const clock = new NodeClock()
+      const { url, connections } = await open(undefined, clock)
+      const { socket, answer } = await stubborn(url, bytes)
+      expect(answer).toContain(`HTTP/1.1 ${status} `)
+      const dribble = setInterval(() => socket.write('x'), 20)
+      clock.advance(4_999)
+      // Another connection is answered: whatever the cut would have done has been done by then.
+      await sendRaw(url, ASK.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+      expect(connections.size).toBe(1)
+      clock.advance(1)
+      await expect.poll(() => connections.size).toBe(0)
+      clearInterval(dribble)
+    },
+  )
 
   it('a connection whose broken request was answered does not handle a request that becomes complete after all', async () => {
     const clock = new NodeClock()

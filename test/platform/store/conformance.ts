@@ -157,10 +157,13 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         "date '0044-03-15 BC'",
         "'NaN'::numeric",
         "'Infinity'::numeric",
-      ])('the value %s, which has no JavaScript representation, is refused, and the store keeps working', async (text) => {
-        await expect(value(text)).rejects.toBeInstanceOf(StatementFailed)
-        expect(await value('1')).toBe(1)
-      })
+      ])(
+        'the value %s, which has no JavaScript representation, is refused, and the store keeps working',
+        async (text) => {
+          await expect(value(text)).rejects.toBeInstanceOf(StatementFailed)
+          expect(await value('1')).toBe(1)
+        },
+      )
     })
 
     describe('parameters', () => {

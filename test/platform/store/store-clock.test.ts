@@ -48,15 +48,18 @@ async function nextMinute(): Promise<void> {
 
 const warnings = () => lines.filter((line) => line.includes('differs from the store’s clock'))
 
-it.each([3 * HOUR, -3 * HOUR, 1_001])('a clock difference of %d ms is known, and logged once an hour', async (difference) => {
-  await start(difference)
-  expect(warnings()).toHaveLength(1)
-  expect(JSON.parse(warnings()[0] as string)).toMatchObject({ level: 40, difference_seconds: difference / 1000 })
-  for (let minute = 1; minute < 60; minute++) await nextMinute()
-  expect(warnings()).toHaveLength(1)
-  await nextMinute()
-  await expect.poll(() => warnings().length).toBe(2)
-})
+it.each([3 * HOUR, -3 * HOUR, 1_001])(
+  'a clock difference of %d ms is known, and logged once an hour',
+  async (difference) => {
+    await start(difference)
+    expect(warnings()).toHaveLength(1)
+    expect(JSON.parse(warnings()[0] as string)).toMatchObject({ level: 40, difference_seconds: difference / 1000 })
+    for (let minute = 1; minute < 60; minute++) await nextMinute()
+    expect(warnings()).toHaveLength(1)
+    await nextMinute()
+    await expect.poll(() => warnings().length).toBe(2)
+  },
+)
 
 it('a clock difference of a second is not reported, and a step of the clock is detected within a minute', async () => {
   await start(1_000)

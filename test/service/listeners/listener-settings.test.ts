@@ -47,11 +47,14 @@ describe('a list setting', () => {
 })
 
 describe('the origin', () => {
-  it.each(['https://app.example.com', 'http://localhost:3000', 'https://[::1]:8443', '*'])('the origin %s is valid', (origin) => {
-    expect(configOf(load({ 'http.cors_origins': JSON.stringify([origin]) })).config['http.cors_origins']).toEqual([
-      origin,
-    ])
-  })
+  it.each(['https://app.example.com', 'http://localhost:3000', 'https://[::1]:8443', '*'])(
+    'the origin %s is valid',
+    (origin) => {
+      expect(configOf(load({ 'http.cors_origins': JSON.stringify([origin]) })).config['http.cors_origins']).toEqual([
+        origin,
+      ])
+    },
+  )
   it.each([
     'app.example.com',
     'https://app.example.com/',

@@ -9,15 +9,21 @@ function refusalWith(flags: Readonly<Record<string, string>>): string | undefine
   return passwordRefusal(result.config)
 }
 
-it.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost'])('the password refusal is absent on the loopback address %s', (host) => {
-  expect(refusalWith({ 'operator.host': host })).toBeUndefined()
-})
+it.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost'])(
+  'the password refusal is absent on the loopback address %s',
+  (host) => {
+    expect(refusalWith({ 'operator.host': host })).toBeUndefined()
+  },
+)
 
-it.each(['0.0.0.0', '::', '192.0.2.1', 'operator.example'])('the password refusal names the missing setting on %s', (host) => {
-  expect(refusalWith({ 'operator.host': host })).toMatch(
-    /refuses passwords.*operator\.tls\.cert_file.*operator\.public_url/,
-  )
-})
+it.each(['0.0.0.0', '::', '192.0.2.1', 'operator.example'])(
+  'the password refusal names the missing setting on %s',
+  (host) => {
+    expect(refusalWith({ 'operator.host': host })).toMatch(
+      /refuses passwords.*operator\.tls\.cert_file.*operator\.public_url/,
+    )
+  },
+)
 
 it('the password refusal is absent with a certificate, and with a trusted proxy', () => {
   const host = { 'operator.host': '0.0.0.0' }

@@ -186,15 +186,18 @@ describe('closing', () => {
     await expect.poll(() => code).toBe(1012)
   })
 
-  test.each([1_000, 5_000])('a closing connection is cut after %i ms when its peer does not answer', async (cutMilliseconds) => {
-    const clock = new VirtualClock()
-    const { transport, served } = await openMute(clock)
-    transport.close(4003, 'access revoked', cutMilliseconds)
-    clock.advance(cutMilliseconds - 1)
-    expect(served.destroyed).toBe(false)
-    clock.advance(1)
-    expect(served.destroyed).toBe(true)
-  })
+  test.each([1_000, 5_000])(
+    'a closing connection is cut after %i ms when its peer does not answer',
+    async (cutMilliseconds) => {
+      const clock = new VirtualClock()
+      const { transport, served } = await openMute(clock)
+      transport.close(4003, 'access revoked', cutMilliseconds)
+      clock.advance(cutMilliseconds - 1)
+      expect(served.destroyed).toBe(false)
+      clock.advance(1)
+      expect(served.destroyed).toBe(true)
+    },
+  )
 
   test('a connection that ended in time is not cut later', async () => {
     const clock = new VirtualClock()

@@ -49,37 +49,40 @@ async function send(clients: readonly PublisherClient[], message: WireMessage): 
 }
 
 describe('one publisher', () => {
-  it.each([false, true])('a publisher feeds several markets on one connection, with orders: %s', async (publishesOrders) => {
-    const engines = [newEngine('BTCUSD', publishesOrders), newEngine('ETHUSD', publishesOrders)]
-    const client = await stage.connect('engine')
-    expect(await client.until(({ type }) => type === 'accepted')).toEqual({
-      type: 'accepted',
-      markets: [{ market: 'BTCUSD' }, { market: 'ETHUSD' }],
-    })
-    for (const each of engines) client.send(each.snapshot())
-    for (let count = 0; count < 100; count++) for (const each of engines) client.send(each.step())
-    for (const each of engines) {
-      await untilAt(100, each.symbol, each)
-      expectBook(each)
-      expect(stage.market(each.symbol).executions).toHaveLength(each.trades)
-      expect(stage.market(each.symbol).missed).toBe(0)
-    }
-    stage.clock.advance(1_000)
-    await client.untilAccepted('BTCUSD', 'run-1', 100)
-    await client.untilAccepted('ETHUSD', 'run-1', 100)
-    const before = client.received.length
-    stage.clock.advance(1_000)
-    client.send(engines[0]!.step())
-    await untilAt(101)
-    stage.clock.advance(1_000)
-    await client.untilAccepted('BTCUSD', 'run-1', 101)
-    expect(client.received.slice(before)).toEqual([
-      { type: 'accepted', markets: [{ market: 'BTCUSD', epoch: 'run-1', seq: 101 }] },
-    ])
-    expect(await stage.metric('tidegate_ingest_messages_total{market="BTCUSD",outcome="applied"}')).toBe(102)
-    expect(await stage.metric('tidegate_ingest_lines{market="BTCUSD"}')).toBe(1)
-    expect(await stage.metric('tidegate_ingest_publishers')).toBe(1)
-  })
+  it.each([false, true])(
+    'a publisher feeds several markets on one connection, with orders: %s',
+    async (publishesOrders) => {
+      const engines = [newEngine('BTCUSD', publishesOrders), newEngine('ETHUSD', publishesOrders)]
+      const client = await stage.connect('engine')
+      expect(await client.until(({ type }) => type === 'accepted')).toEqual({
+        type: 'accepted',
+        markets: [{ market: 'BTCUSD' }, { market: 'ETHUSD' }],
+      })
+      for (const each of engines) client.send(each.snapshot())
+      for (let count = 0; count < 100; count++) for (const each of engines) client.send(each.step())
+      for (const each of engines) {
+        await untilAt(100, each.symbol, each)
+        expectBook(each)
+        expect(stage.market(each.symbol).executions).toHaveLength(each.trades)
+        expect(stage.market(each.symbol).missed).toBe(0)
+      }
+      stage.clock.advance(1_000)
+      await client.untilAccepted('BTCUSD', 'run-1', 100)
+      await client.untilAccepted('ETHUSD', 'run-1', 100)
+      const before = client.received.length
+      stage.clock.advance(1_000)
+      client.send(engines[0]!.step())
+      await untilAt(101)
+      stage.clock.advance(1_000)
+      await client.untilAccepted('BTCUSD', 'run-1', 101)
+      expect(client.received.slice(before)).toEqual([
+        { type: 'accepted', markets: [{ market: 'BTCUSD', epoch: 'run-1', seq: 101 }] },
+      ])
+      expect(await stage.metric('tidegate_ingest_messages_total{market="BTCUSD",outcome="applied"}')).toBe(102)
+      expect(await stage.metric('tidegate_ingest_lines{market="BTCUSD"}')).toBe(1)
+      expect(await stage.metric('tidegate_ingest_publishers')).toBe(1)
+    },
+  )
 
   it('one publisher is asked for a SNAPSHOT once after a gap, and misses executions only there', async () => {
     const client = await publisher()

@@ -215,24 +215,27 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
   test.each([
     ['a user and a password', { user: 'tidegate', password: SECRET }, `tidegate:${SECRET}`, 'tidegate:wrong-one'],
     ['a token', { token: SECRET }, SECRET, 'wrong-one'],
-  ])('NATS credentials with %s are accepted when right, and a wrong one is reported without its value', async (_title, options, right, wrong) => {
-    server = await NatsServer.start(options)
-    const urlWith = (userinfo: string) => server.url.replace('//', `//${userinfo}@`)
-    const feed = await startFeed()
-    await reached(linkOverNats(feed, urlWith(right)), feed)
-    const { log, lines } = captureLog()
-    const { link } = openNatsLink({ url: urlWith(wrong) }, log)
-    await expect.poll(() => link.problem).toBe(`127.0.0.1:${server.port}: Authorization Violation`)
-    expect(lines.filter((line) => line.includes('Authorization Violation'))).toHaveLength(1)
-    expect(lines.join()).not.toContain('wrong-one')
-    // The server accepts it after a change there, without a restart here.
-    await server.kill()
-    server.configure(
-      Object.fromEntries(Object.keys(options).map((key) => [key, key === 'user' ? 'tidegate' : 'wrong-one'])),
-    )
-    await server.restart()
-    await expect.poll(() => link.problem).toBeUndefined()
-  })
+  ])(
+    'NATS credentials with %s are accepted when right, and a wrong one is reported without its value',
+    async (_title, options, right, wrong) => {
+      server = await NatsServer.start(options)
+      const urlWith = (userinfo: string) => server.url.replace('//', `//${userinfo}@`)
+      const feed = await startFeed()
+      await reached(linkOverNats(feed, urlWith(right)), feed)
+      const { log, lines } = captureLog()
+      const { link } = openNatsLink({ url: urlWith(wrong) }, log)
+      await expect.poll(() => link.problem).toBe(`127.0.0.1:${server.port}: Authorization Violation`)
+      expect(lines.filter((line) => line.includes('Authorization Violation'))).toHaveLength(1)
+      expect(lines.join()).not.toContain('wrong-one')
+      // The server accepts it after a change there, without a restart here.
+      await server.kill()
+      server.configure(
+        Object.fromEntries(Object.keys(options).map((key) => [key, key === 'user' ? 'tidegate' : 'wrong-one'])),
+      )
+      await server.restart()
+      await expect.poll(() => link.problem).toBeUndefined()
+    },
+  )
 
   test('a link over NATS verifies the certificate of the server, which verifies that of this process', async () => {
     const authority = await newAuthority('clients')

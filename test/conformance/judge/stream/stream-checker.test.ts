@@ -362,10 +362,13 @@ describe('StreamChecker', () => {
     expect(checker.levels(M)).toEqual({ bids: 1, asks: 1 })
   })
 
-  it.each(CASES)('StreamChecker reports $name once, and nothing else: $title', ({ name, messages, opening = OPENING }) => {
-    expect(play(opening).names).toEqual([])
-    expect(play([...opening, ...messages]).names).toEqual([name])
-  })
+  it.each(CASES)(
+    'StreamChecker reports $name once, and nothing else: $title',
+    ({ name, messages, opening = OPENING }) => {
+      expect(play(opening).names).toEqual([])
+      expect(play([...opening, ...messages]).names).toEqual([name])
+    },
+  )
 
   it('StreamChecker reports a market without a SNAPSHOT at the end', () => {
     const { checker, now } = play([acknowledged(M), heartbeat(1)])

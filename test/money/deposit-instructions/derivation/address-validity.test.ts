@@ -124,12 +124,9 @@ describe('the forms in which the store may hold an address', () => {
       'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK',
       'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ',
     ],
-  ] as const)(
-    'the stored forms of an address of %s, the text %s, are %s',
-    (family, address, canonical) => {
-      expect(storedForms(family, address)).toEqual([address, canonical])
-    },
-  )
+  ] as const)('the stored forms of an address of %s, the text %s, are %s', (family, address, canonical) => {
+    expect(storedForms(family, address)).toEqual([address, canonical])
+  })
 
   it.each(VALID)(
     'the stored forms of an address of %s include %s, and no form of another address',

@@ -49,15 +49,18 @@ describe.each(WATCHED_FAMILIES)('the key of %s', (family) => {
     },
   )
 
-  it.each(Object.keys(VERSIONS) as Prefix[])('an extended key is never private, and an error does not repeat it (%s)', (prefix) => {
-    const { secret } = accountKey(prefix)
-    for (const text of [secret, `${secret.slice(0, 50)}…`]) {
-      const fault = extendedKeyFault(family, text)
-      // Without a known prefix, only a complete key shows that it is private.
-      if (text === secret) expect(fault).toMatch(/^is a private key/)
-      expect(fault).not.toContain(secret.slice(4, 12))
-    }
-  })
+  it.each(Object.keys(VERSIONS) as Prefix[])(
+    'an extended key is never private, and an error does not repeat it (%s)',
+    (prefix) => {
+      const { secret } = accountKey(prefix)
+      for (const text of [secret, `${secret.slice(0, 50)}…`]) {
+        const fault = extendedKeyFault(family, text)
+        // Without a known prefix, only a complete key shows that it is private.
+        if (text === secret) expect(fault).toMatch(/^is a private key/)
+        expect(fault).not.toContain(secret.slice(4, 12))
+      }
+    },
+  )
 
   it('an extended key belongs to an account', () => {
     expect(extendedKeyFault(family, accountKey('xpub', 'm').open)).toMatch(/^has depth 0: it must be an account key/)

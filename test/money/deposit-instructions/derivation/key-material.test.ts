@@ -77,9 +77,12 @@ describe('SLIP-0010, test vector 1 for ed25519', () => {
       '8f94d394a8e8fd6b1bc2f3f49f5c47e385281d5c17e65324b0f62483e37e8793',
       '3c24da049451555d51a7014a37337aa4e12d41e485abccfa46b47dfb2af54b7a',
     ],
-  ])('the key of test vector 1 for ed25519 (SLIP-0010) at the path %j is derived exactly', (path, privateKey, publicKey) => {
-    const key = slip10PrivateKey(seed, path)
-    expect(Buffer.from(key).toString('hex')).toBe(privateKey)
-    expect(Buffer.from(ed25519PublicKey(key)).toString('hex')).toBe(publicKey)
-  })
+  ])(
+    'the key of test vector 1 for ed25519 (SLIP-0010) at the path %j is derived exactly',
+    (path, privateKey, publicKey) => {
+      const key = slip10PrivateKey(seed, path)
+      expect(Buffer.from(key).toString('hex')).toBe(privateKey)
+      expect(Buffer.from(ed25519PublicKey(key)).toString('hex')).toBe(publicKey)
+    },
+  )
 })

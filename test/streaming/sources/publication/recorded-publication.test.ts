@@ -235,16 +235,19 @@ describe.each([
   it.each([
     ['the late one', 'late'],
     ['the early one', 'early'],
-  ] as const)('a recorded book is served equally when two lines push it, 200 ms apart, and %s loses messages', async (_, lossy) => {
-    const { stage, pushed } = await openIngest(market)
-    const lines = { early: await stage.connect('engine'), late: await stage.connect('engine') }
-    await pushTwice(stage, lines, messagesOf(market, events), lossy)
-    await stage.until('all events', () => stage.market('BTCUSD').events.length >= events.length)
-    expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBeGreaterThan(10)
-    expect(stage.market('BTCUSD').missed).toBe(0)
-    expect(pushed.wire()).toBe(direct.wire())
-    expect(served(pushed.line)).toEqual(served(direct.line))
-  })
+  ] as const)(
+    'a recorded book is served equally when two lines push it, 200 ms apart, and %s loses messages',
+    async (_, lossy) => {
+      const { stage, pushed } = await openIngest(market)
+      const lines = { early: await stage.connect('engine'), late: await stage.connect('engine') }
+      await pushTwice(stage, lines, messagesOf(market, events), lossy)
+      await stage.until('all events', () => stage.market('BTCUSD').events.length >= events.length)
+      expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBeGreaterThan(10)
+      expect(stage.market('BTCUSD').missed).toBe(0)
+      expect(pushed.wire()).toBe(direct.wire())
+      expect(served(pushed.line)).toEqual(served(direct.line))
+    },
+  )
 
   it('a recorded book is served equally when a module publishes it', async () => {
     const path = join(folder, `${recording.symbol.replace('/', '-')}-${recording.pricePrecision}.mjs`)

@@ -401,13 +401,16 @@ describe('a message that cannot be read', () => {
   it.each([
     ['names no pair', { kind: 'unreadable', reason: 'torn' }],
     ['names a pair that is not read', { kind: 'unreadable-book', symbol: 'A/C', reason: 'torn' }],
-  ] satisfies [string, Message][])('an unreadable message that %s may concern any pair, so the connection begins again', async (_, message) => {
-    const { a, c, say, counted } = await setUpTwo()
-    say(message)
-    await c.until('the loss', () => c.count('lost') === 1)
-    expect([a.reasons(), c.reasons()]).toEqual([['torn'], ['torn']])
-    expect([await counted('pair'), await counted('all')]).toEqual(['0', '1'])
-  })
+  ] satisfies [string, Message][])(
+    'an unreadable message that %s may concern any pair, so the connection begins again',
+    async (_, message) => {
+      const { a, c, say, counted } = await setUpTwo()
+      say(message)
+      await c.until('the loss', () => c.count('lost') === 1)
+      expect([a.reasons(), c.reasons()]).toEqual([['torn'], ['torn']])
+      expect([await counted('pair'), await counted('all')]).toEqual(['0', '1'])
+    },
+  )
 })
 
 describe('a look at the listings without a source', () => {

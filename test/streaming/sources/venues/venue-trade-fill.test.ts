@@ -209,23 +209,26 @@ describe('pages', () => {
 })
 
 describe('a venue that does not answer', () => {
-  it.each(['HTTP 503', 'fetch failed'])('a venue that does not answer (%s) is asked again, and then the gap is left', async (problem) => {
-    const { clock, reports, fetches, live, answer } = setUp()
-    live('A', 1)
-    live('A', 3)
-    await answer({ problem })
-    clock.advance(499)
-    expect(fetches).toHaveLength(1)
-    clock.advance(1)
-    expect(fetches).toHaveLength(2)
-    for (const wait of [1_000, 2_000]) {
+  it.each(['HTTP 503', 'fetch failed'])(
+    'a venue that does not answer (%s) is asked again, and then the gap is left',
+    async (problem) => {
+      const { clock, reports, fetches, live, answer } = setUp()
+      live('A', 1)
+      live('A', 3)
       await answer({ problem })
-      clock.advance(wait)
-    }
-    expect(reports).toEqual(['A1'])
-    await answer({ problem })
-    expect(reports).toEqual(['A1', 'A 1 missed', 'A3'])
-  })
+      clock.advance(499)
+      expect(fetches).toHaveLength(1)
+      clock.advance(1)
+      expect(fetches).toHaveLength(2)
+      for (const wait of [1_000, 2_000]) {
+        await answer({ problem })
+        clock.advance(wait)
+      }
+      expect(reports).toEqual(['A1'])
+      await answer({ problem })
+      expect(reports).toEqual(['A1', 'A 1 missed', 'A3'])
+    },
+  )
 
   it('a venue that names the time for a retry is asked at that time', async () => {
     const { clock, reports, fetches, live, answer } = setUp()

@@ -88,14 +88,11 @@ describe('messages of Binance', () => {
     ['an amount as a number', { q: 100 }],
     ['numbers in the wrong order', { f: 106 }],
     ['no time', { T: null }],
-  ])(
-    'an unreadable Binance trade is left out, and the next number proves it to be missing: %s',
-    (_, wrong) => {
-      expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
-        { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'an unreadable trade' },
-      ])
-    },
-  )
+  ])('an unreadable Binance trade is left out, and the next number proves it to be missing: %s', (_, wrong) => {
+    expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
+      { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'an unreadable trade' },
+    ])
+  })
 
   it.each([
     ['torn in its name', '{"stream":"btcusdt@dep', 'not JSON: SyntaxError'],

@@ -116,14 +116,18 @@ describe('recorded books of Binance', () => {
   it.each([
     ['as fine as their levels', true],
     ['as fine as their steps', false],
-  ])('recorded books of Binance %s begin, apply every change, and have the best levels that the venue names', (_, isFine) => {
-    const { pairs } = play(isFine)
-    expect([...pairs.keys()].sort()).toEqual(['BLZETH', 'LRCBTC', 'NKNUSDT', 'RUNEEUR'])
-    const sum = (what: 'applied' | 'bestCompared') => [...pairs.values()].reduce((total, pair) => total + pair[what], 0)
-    // Four that bracket a snapshot and 168 that follow the one before, and one that ends exactly at its snapshot.
-    expect(sum('applied')).toBe(areRecordingsGenerated ? 4 * 59 : 4 + 168 + 1)
-    expect(sum('bestCompared')).toBe(areRecordingsGenerated ? 4 * 59 : 159)
-  })
+  ])(
+    'recorded books of Binance %s begin, apply every change, and have the best levels that the venue names',
+    (_, isFine) => {
+      const { pairs } = play(isFine)
+      expect([...pairs.keys()].sort()).toEqual(['BLZETH', 'LRCBTC', 'NKNUSDT', 'RUNEEUR'])
+      const sum = (what: 'applied' | 'bestCompared') =>
+        [...pairs.values()].reduce((total, pair) => total + pair[what], 0)
+      // Four that bracket a snapshot and 168 that follow the one before, and one that ends exactly at its snapshot.
+      expect(sum('applied')).toBe(areRecordingsGenerated ? 4 * 59 : 4 + 168 + 1)
+      expect(sum('bestCompared')).toBe(areRecordingsGenerated ? 4 * 59 : 159)
+    },
+  )
 
   it.skipIf(areRecordingsGenerated)(
     'recorded messages of Binance contain readable trades only, and every listed pair',

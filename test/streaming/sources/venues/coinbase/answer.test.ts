@@ -62,10 +62,13 @@ describe("Coinbase's list of products", () => {
     ['of no status', { status: '' }, 'restricted', 'unknown'],
     ['internal', { status: 'internal' }, 'gone', 'internal'],
     ['delisted', { status: 'delisted', trading_disabled: true }, 'gone', 'delisted'],
-  ])("Coinbase's list of products gives the state and status of a product that is %s", (_what, members, state, status) => {
-    const instrument = status === 'auction_mode' ? { instrument: 'AUCTION' } : {}
-    expect(listed({ ...PRODUCT, ...members })).toEqual([{ ...LISTING, status, state, ...instrument }])
-  })
+  ])(
+    "Coinbase's list of products gives the state and status of a product that is %s",
+    (_what, members, state, status) => {
+      const instrument = status === 'auction_mode' ? { instrument: 'AUCTION' } : {}
+      expect(listed({ ...PRODUCT, ...members })).toEqual([{ ...LISTING, status, state, ...instrument }])
+    },
+  )
 
   it("Coinbase's list of products names the product whose feed another one shares", () => {
     const shared = { ...PRODUCT, product_id: 'BTC-USDC', alias: 'BTC-USD', alias_to: [] }

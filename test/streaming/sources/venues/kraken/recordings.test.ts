@@ -83,43 +83,43 @@ describe('recorded books of Kraken', () => {
     ['BTC/USD', krakenBtcUsd, 301, { depth: 10, pricePrecision: 1, quantityPrecision: 8 }],
     ['ETH/USD', krakenEthUsd, 1129, { depth: 25, pricePrecision: 2, quantityPrecision: 8 }],
     ['BTC/USD through doubles', krakenFloats, 510, { depth: 10, pricePrecision: 1, quantityPrecision: 8 }],
-  ] as const)("the recorded Kraken book %s has our own book's checksum at every message", (_name, read, count, shape) => {
-    const recording = read()
-    expect(recording).toMatchObject(shape)
-    const { depth, pricePrecision: priceDecimals, quantityPrecision: amountDecimals } = shape
-    const listing = {
-      symbol: recording.symbol,
-      priceDecimals,
-      amountDecimals,
-      status: 'online',
-      state: 'open',
-    } as const
-    const book = createBook({ listing, depth, priceMaximum: Number.MAX_SAFE_INTEGER })
-    let matching = 0
-    for (const { text } of recording.frames) {
-      for (const message of readMessages(text)) {
-        if (message.kind !== 'book') continue
-        expect(book.apply(message.data).kind).toBe(message.data.isSnapshot ? 'snapshot' : 'update')
-        matching += 1
+  ] as const)(
+    "the recorded Kraken book %s has our own book's checksum at every message",
+    (_name, read, count, shape) => {
+      const recording = read()
+      expect(recording).toMatchObject(shape)
+      const { depth, pricePrecision: priceDecimals, quantityPrecision: amountDecimals } = shape
+      const listing = {
+        symbol: recording.symbol,
+        priceDecimals,
+        amountDecimals,
+        status: 'online',
+        state: 'open',
+      } as const
+      const book = createBook({ listing, depth, priceMaximum: Number.MAX_SAFE_INTEGER })
+      let matching = 0
+      for (const { text } of recording.frames) {
+        for (const message of readMessages(text)) {
+          if (message.kind !== 'book') continue
+          expect(book.apply(message.data).kind).toBe(message.data.isSnapshot ? 'snapshot' : 'update')
+          matching += 1
+        }
       }
-    }
-    expect(matching).toBe(count)
-  })
+      expect(matching).toBe(count)
+    },
+  )
 
   it.each([
     ['as fast as the socket takes it', Infinity],
     ['at a hundred times its pace', 100],
-  ])(
-    "the connector's books of BTC/USD and ETH/USD together, %s, are those of the recording",
-    async (_, speed) => {
-      const recordings = [krakenBtcUsd(), krakenEthUsd()]
-      const replayed = await replay(recordings, speed)
-      await expectSameBooks(replayed, recordings)
-      expect(replayed.server.checksums.get('BTC/USD')).toHaveLength(301)
-      expect(replayed.server.checksums.get('ETH/USD')).toHaveLength(1129)
-      expect(replayed.listeners.map((listener) => listener.count('snapshot'))).toEqual([5, 1])
-    },
-  )
+  ])("the connector's books of BTC/USD and ETH/USD together, %s, are those of the recording", async (_, speed) => {
+    const recordings = [krakenBtcUsd(), krakenEthUsd()]
+    const replayed = await replay(recordings, speed)
+    await expectSameBooks(replayed, recordings)
+    expect(replayed.server.checksums.get('BTC/USD')).toHaveLength(301)
+    expect(replayed.server.checksums.get('ETH/USD')).toHaveLength(1129)
+    expect(replayed.listeners.map((listener) => listener.count('snapshot'))).toEqual([5, 1])
+  })
 
   it("the connector's books of BTC/USD through doubles are those of the recording", async () => {
     const recordings = [krakenFloats()]
