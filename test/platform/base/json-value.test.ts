@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { isObject, membersOf, parseJson } from '../../../src/platform/base/json-value.ts'
 
-it('a JSON object is told from every other JSON value', () => {
+it('a JSON object is distinguished from every other JSON value', () => {
   expect([{}, { a: 1 }, [], null, 'text', 0, true, undefined].map(isObject)).toEqual([
     true,
     true,
