@@ -53,7 +53,7 @@ describe('the Dockerfile', () => {
     expect(new Set(bases)).toEqual(new Set(['node:24-bookworm-slim']))
   })
 
-  it('the Dockerfile copies only what the ignore file lets into the build context, and everything of that', () => {
+  it('the Dockerfile copies only files that the ignore file lets into the build context, and all of them', () => {
     const lines = readText('.dockerignore')
       .split('\n')
       .filter((line) => /^[^#]/.test(line))

@@ -212,7 +212,7 @@ describe('a service with gateway processes', () => {
     expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
   })
 
-  test('a service with gateway processes leaves no client waiting and no socket open when a process stops answering and is killed', async () => {
+  test('a service with gateway processes leaves no client waiting and no socket open when a process hangs and is killed', async () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
     const watch = new ProcessWatch(command.child.pid as number)
     watch.stop()

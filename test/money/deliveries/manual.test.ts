@@ -226,7 +226,7 @@ describe('a claim of one delivery', () => {
 })
 
 describe('gates', () => {
-  it('gates are read before a delivery is handed out, and one that they stop does not stop others', async () => {
+  it('gates are read before a delivery is handed out, and a stopped delivery does not stop others', async () => {
     const [blocked = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     const [open = ''] = await addDeliveries(db, await addOwner(db), 1)
