@@ -243,7 +243,7 @@ function upstreamsOf(path: string): Record<string, string[]> {
   )
 }
 
-it('the proxy of the two nodes forwards to them', () => {
+it('the proxy of the two-node setup forwards to both nodes', () => {
   const { services } = readYaml<Compose>('deploy/compose/postgresql.yaml')
   const { config } = validConfig({})
   expect(upstreamsOf('deploy/compose/nginx.conf')).toEqual({

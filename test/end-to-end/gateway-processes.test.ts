@@ -243,7 +243,7 @@ describe('a service with gateway processes', () => {
     }
   })
 
-  test('a service with gateway processes adds, changes and removes markets of both at a reload', async () => {
+  test('a service with gateway processes adds, changes and removes markets in both at a reload', async () => {
     const token = await newToken(service)
     const readers = await Promise.all([connect(token), connect(token)])
     for (const reader of readers) await reader.subscribe(BOOK, { type: 'market_data', params: { market: 'ETHUSD' } })
@@ -269,7 +269,7 @@ describe('a service with gateway processes', () => {
     }
   })
 
-  test('a service with gateway processes closes the connections of both when it stops, and leaves no process behind', async () => {
+  test("a service with gateway processes closes both processes' connections when it stops, and leaves no process behind", async () => {
     const token = await newToken(service)
     const readers = await Promise.all([connect(token), connect(token), connect(token)])
     const processes = pids().slice(-2)

@@ -684,7 +684,7 @@ describe('the upkeep', () => {
 })
 
 describe('a comparison that does not end', () => {
-  it('a comparison that does not end is overdue after an hour, which the state, a metric and one log line an hour report', async () => {
+  it('an endless comparison is overdue after an hour, as the state, a metric and one log line an hour report', async () => {
     const clock = new VirtualClock()
     const metrics = createMetricsRegistry()
     const { log, lines } = captureLog()

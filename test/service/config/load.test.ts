@@ -140,7 +140,7 @@ describe('unknown keys', () => {
     expect(problemsOf(loadFile('__proto__: {port: 1}'))).toHaveLength(1)
   })
 
-  it('unknown keys in the environment are one warning line', () => {
+  it('unknown keys in the environment cause one warning line', () => {
     const result = load({
       environment: {
         TIDEGATE_HTTP_PROT: '1',

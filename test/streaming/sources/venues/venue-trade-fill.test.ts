@@ -276,7 +276,7 @@ describe('a gap', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('a gap is left when more comes than may wait', () => {
+  it('a trade gap is left when more trades arrive than may wait', () => {
     const { reports, live } = setUp()
     live('A', 1)
     live('A', 3)
@@ -287,7 +287,7 @@ describe('a gap', () => {
     expect(reports).toHaveLength(10_003)
   })
 
-  it('a gap is left when all pairs together hold more than may wait', async () => {
+  it('a trade gap is left when all pairs together hold more trades than may wait', async () => {
     const reports = new Set<string>()
     const fill = new VenueTradeFill({
       clock: new VirtualClock(),
@@ -303,7 +303,7 @@ describe('a gap', () => {
     expect([...reports]).toEqual(['C6', 'C7'])
   })
 
-  it('a gap is forgotten with the connection, and with it what waits; the next trade proves all of it', async () => {
+  it('a trade gap is forgotten with the connection, and so are the waiting trades; the next trade proves all of it', async () => {
     const { clock, reports, fetches, fill, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 3, 4)
