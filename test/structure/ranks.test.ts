@@ -141,7 +141,7 @@ describe('the sources', () => {
 })
 
 describe('ARCHITECTURE.md', () => {
-  it('ARCHITECTURE.md contains the same table of areas', () => {
+  it('ARCHITECTURE.md contains the same table of areas as the import rules', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
     const rows = [

@@ -225,7 +225,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at oper
     ['is reset', 'confirms the link'],
     ['confirms the link', 'is reset'],
   ])(
-    "a reset operator cannot sign in, and its reset's link is open, when first it %s, then it %s",
+    "a reset operator cannot sign in, and the reset's link stays open, in the order: %s, %s",
     async (first, second) => {
       for (let statements = 1; statements <= STATEMENTS_MAX; statements++) {
         const a = await addOperator(`${first.replaceAll(' ', '-')}-${statements}`)

@@ -165,7 +165,7 @@ describe('a trace', () => {
     expect(attemptEntry({ ...attempt, outcome: 'STARTED' }).text).toBe('Attempt 2 of delivery d by bank: STARTED')
   })
 
-  it('a trace is in the order of time, and then of cause', () => {
+  it('a trace is ordered by time, and then by cause', () => {
     const audit = { created_at: '2026-01-01T00:00:01.000Z', actor: 'operator', subject: 's', detail: { why: 'x' } }
     const [begun] = orchestrationEntries(orchestration)
     const recorded = auditEntry({ ...audit, action: 'deposit.create' })

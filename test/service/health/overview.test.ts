@@ -79,7 +79,7 @@ describe('the overview', () => {
     history.stop()
   })
 
-  it('the overview keeps one hour', async () => {
+  it('the overview keeps the measurements of one hour', async () => {
     const { history, pass } = newNode()
     await history.start()
     await pass(725)

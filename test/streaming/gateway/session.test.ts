@@ -87,7 +87,7 @@ describe('subscribe', () => {
     expect(outcomes(client.subscribe('heartbeat')[0])).toEqual(['NO_EFFECT_ACTION'])
   })
 
-  test('all forms of heartbeat are one subscription, listed without params', () => {
+  test('all forms of a heartbeat subscribe are one subscription, listed without params', () => {
     const { client } = liveClient()
     const channels = [{ type: 'heartbeat', params: {} }, { type: 'heartbeat' }, { type: 'heartbeat', params: null }]
     const replies = client.ask({ type: 'subscribe', channels })

@@ -371,7 +371,7 @@ describe('HTTP errors of the token endpoint', () => {
   it.each([
     ['exactly 64 KiB is read', 65_536, 200],
     ['one byte more is 413', 65_537, 413],
-  ])('both endpoints limit a body of %s in both media types', async (_what, length, status) => {
+  ])('the token and revocation endpoints limit a body of %s in both media types', async (_what, length, status) => {
     const padded = form({ x: '' })
     padded.set('x', 'x'.repeat(length - String(padded).length))
     expect([String(padded).length, (await post(padded)).status]).toEqual([length, status])

@@ -173,7 +173,7 @@ describe('the list of instruments', () => {
     ['0.5', 1],
     ['0.10', 1],
     ['0.000000000000000001', 18],
-  ])('the list of instruments reads a step of %s as %i decimals', (tickSz, priceDecimals) => {
+  ])('the instrument list of OKX reads a step of %s as %i decimals', (tickSz, priceDecimals) => {
     expect(listingOf({ tickSz })).toMatchObject({ priceDecimals })
   })
 
