@@ -50,7 +50,7 @@ test('execution numbers rise from 1 without gaps, and the oldest are dropped', (
   expect([log.firstNumber, log.lastNumber]).toEqual([9, 13])
 })
 
-test('each execution number gives its own execution, over many rounds of the ring', () => {
+test('each number gives its own execution, over many rounds of the ring', () => {
   const { log, append } = logWith(7)
   for (let round = 0; round < 30; round++) {
     append((round % 4) + 1)
@@ -164,3 +164,41 @@ test.each([{ executionNumber: 0 }, { executionNumber: 2 }, { epoch: 'a' }])(
     expect(log.resumable(cursorsOf(log, 5)[1])).toBe(5)
   },
 )
+
+test('the executions within an epoch and before it are those of the log, and none when some are not kept', () => {
+  const log = continuedLog()
+  const idsOf = (entries: ReturnType<ExecutionLog['since']>) => entries.map(({ execution }) => execution.id)
+  expect([0, 1, 2].map((number) => idsOf(log.since(number)))).toEqual([['4', '5'], ['5'], []])
+  expect([0, 1, 3, 4].map((count) => idsOf(log.beforeEpoch(count)))).toEqual([[], ['3'], ['1', '2', '3'], []])
+})
+
+test('a cursor is resumed exactly when every execution after it is kept', () => {
+  const { log, append } = logWith(5)
+  append(1)
+  const [, first = ''] = cursorsOf(log, 1)
+  append(5)
+  expect(log.firstNumber).toBe(2)
+  expect(log.resumable(first)).toBe(1)
+  append(1)
+  expect(log.resumable(first)).toBeUndefined()
+})
+
+test('the number at a version is that of the last execution by then, and unknown once a later one is dropped or missed', () => {
+  const log = new ExecutionLog(testMarket('AAAUSD', 0), 3)
+  const append = (version: number, count: number, missedAt?: number) => {
+    const executions = Array.from({ length: count }, () => ({ price: 100, amount: 1 }))
+    log.append({ ...commitOf('AAAUSD', version), executions, ...(missedAt === undefined ? {} : { missedAt }) }, version)
+  }
+  const numbers = (...versions: number[]) => versions.map((version) => log.numberAt(version))
+  append(1, 2)
+  append(3, 1)
+  expect(numbers(0, 1, 2, 3, 9)).toEqual([0, 2, 2, 3, 3])
+  append(4, 1)
+  expect(numbers(0, 1, 3, 4)).toEqual([undefined, 2, 3, 4])
+  append(5, 2)
+  expect(numbers(2, 3, 4, 5)).toEqual([undefined, 3, 4, 6])
+  append(6, 0, 0)
+  expect(numbers(5, 6)).toEqual([undefined, 7])
+  append(7, 1)
+  expect(numbers(5, 6, 7)).toEqual([undefined, 7, 8])
+})

@@ -21,8 +21,7 @@ export class VenueTrades {
   readonly #isUnnumbered: boolean
   /** The highest settled number: passed on, missed, or before the first subscription. */
   #lastId: number | undefined
-  /** The highest trade number received, and the latest trade time. */
-  #lastSeenId = Number.NEGATIVE_INFINITY
+  /** The latest trade time. */
   #lastMilliseconds = 0
   /** The last accepted trade. */
   #lastTrade: VenueTrade | undefined
@@ -50,7 +49,6 @@ export class VenueTrades {
       const missed = isFirstRepeat ? 'before' : this.#classify(trade, isRepeat)
       if (missed === 'known') continue
       this.#lastId = trade.lastId
-      this.#lastSeenId = trade.lastId
       this.#lastTrade = trade
       this.#lastMilliseconds = Math.max(this.#lastMilliseconds, trade.executedAtMilliseconds)
       if (missed === 'before') continue
@@ -69,7 +67,6 @@ export class VenueTrades {
   resume({ id, milliseconds }: TradePosition): boolean {
     if (this.#lastId !== undefined) return false
     this.#lastId = id
-    this.#lastSeenId = id
     this.#lastMilliseconds = milliseconds
     return true
   }
@@ -91,7 +88,7 @@ export class VenueTrades {
     // A part was passed on before and cannot be separated.
     if (lastId > known) return { step: this.#missed(known + 1, lastId), isLost: true }
     // A late or repeated trade is not later than one with a higher number. Missing trades may arrive late too.
-    const isLate = lastId > this.#lastSeenId || trade.executedAtMilliseconds <= this.#lastMilliseconds
+    const isLate = trade.executedAtMilliseconds <= this.#lastMilliseconds
     if (isRepeat || isLate) return 'known'
     const reason = `the numbers of ${this.#symbol}'s trades restarted: ${firstId} after ${known}`
     return { step: { kind: 'missed', count: 1, reason }, isLost: false }

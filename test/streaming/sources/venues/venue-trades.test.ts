@@ -83,6 +83,23 @@ describe('later trades', () => {
   })
 })
 
+describe('trades that another process passed on before', () => {
+  it('trades continue after the position of another process, which counts only before the own first one', () => {
+    const trades = new VenueTrades('A/B')
+    expect(trades.position).toBeUndefined()
+    expect(trades.resume({ id: 10, milliseconds: 50 })).toBe(true)
+    expect(trades.position).toEqual({ id: 10, milliseconds: 50 })
+    expect(taken(trades, [trade(9, 9, 49), trade(10, 10, 50)])).toEqual([])
+    expect(taken(trades, [trade(11, 11, 60), trade(13, 13, 55)])).toEqual([11, '1: trade 12 of A/B is missing', 13])
+    expect(trades.position).toEqual({ id: 13, milliseconds: 55 })
+    expect(trades.resume({ id: 5, milliseconds: 5 })).toBe(false)
+    // The latest time is that of trade 11.
+    expect(taken(trades, [trade(1, 1, 60)])).toEqual([])
+    expect(taken(trades, [{ ...trade(14, 14, 70), pageCursor: 'p' }])).toEqual([14])
+    expect(trades.position).toEqual({ id: 14, milliseconds: 70, pageCursor: 'p' })
+  })
+})
+
 describe('a venue that restarts its numbers', () => {
   it('a venue that restarts its numbers is followed, and the possibly missing trades are reported', () => {
     const trades = new VenueTrades('A/B')
