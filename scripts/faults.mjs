@@ -20,13 +20,14 @@ const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type
 await ensureInstalled()
 const { register } = await import('tsx/esm/api')
 register()
-const { FAULTS } = await import('../test/faults/faults.ts')
+const { editsOf, FAULTS } = await import('../test/faults/faults.ts')
 const faults = FAULTS.filter(({ name }) => values.only === undefined || name === values.only)
 if (faults.length === 0) fail(`no fault ${values.only}; there are: ${FAULTS.map(({ name }) => name).join(', ')}`)
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-faults-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+const interruption = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
 cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(path.slice(ROOT.length + 1)) })
 symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
 
@@ -60,16 +61,20 @@ else {
 process.exit(missed.length === 0 ? 0 : 1)
 
 /** Calls `act` while the copy has the fault. */
-async function withFault({ name, file, text, replacement }, act) {
-  const path = join(folder, file)
-  const original = readFileSync(path, 'utf8')
-  const parts = original.split(text)
-  if (parts.length !== 2) fail(`fault ${name}: its text occurs ${parts.length - 1} times in ${file}`)
-  writeFileSync(path, parts.join(replacement))
+async function withFault(fault, act) {
+  const originals = new Map()
+  for (const { file, text, replacement } of editsOf(fault)) {
+    const path = join(folder, file)
+    const before = readFileSync(path, 'utf8')
+    const parts = before.split(text)
+    if (parts.length !== 2) fail(`fault ${fault.name}: its text occurs ${parts.length - 1} times in ${file}`)
+    if (!originals.has(path)) originals.set(path, before)
+    writeFileSync(path, parts.join(replacement))
+  }
   try {
     return await act()
   } finally {
-    writeFileSync(path, original)
+    for (const [path, original] of originals) writeFileSync(path, original)
   }
 }
 
@@ -80,11 +85,12 @@ async function runSuite({ suite, project = 'embedded' }) {
   const args = ['run', '--project', project, '--bail=1', '--reporter=json', `--outputFile=${report}`, suite]
   const env = { ...process.env, ...(suite.endsWith('.long.ts') ? { TIDEGATE_LONG: '1' } : {}) }
   await new Promise((resolve) => {
-    const options = { cwd: folder, env, stdio: 'ignore', timeout: SUITE_MILLISECONDS_MAX }
+    const options = { cwd: folder, env, stdio: 'ignore', timeout: SUITE_MILLISECONDS_MAX, signal: interruption.signal }
     const child = spawn(process.execPath, [VITEST, ...args], options)
-    child.on('error', (error) => fail(`cannot run vitest: ${error.message}`))
+    child.on('error', (error) => interruption.signal.aborted || fail(`cannot run vitest: ${error.message}`))
     child.on('close', resolve)
   })
+  if (interruption.signal.aborted) process.exit(1)
   let tests = []
   try {
     tests = JSON.parse(readFileSync(report, 'utf8')).testResults.flatMap(({ assertionResults }) => assertionResults)
