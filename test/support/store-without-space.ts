@@ -1,29 +1,33 @@
 /**
- * A process whose embedded store runs out of a resource for a while. TIDEGATE_TEST_OUTAGE names it: disk space for a
- * `table` or for the `log` on a file system that it mounts, or `descriptors`. It reports the failures meanwhile, and
- * how many rows were acknowledged and exist in the end.
+ * A process whose store runs out of a resource for a while. TIDEGATE_TEST_OUTAGE names it: disk space for a `table` or
+ * for the `log` on a file system that it mounts, or `descriptors`. TIDEGATE_TEST_STORE names the engine, `embedded` or
+ * `postgres`. The process reports the failures, and the number of acknowledged and of kept rows.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLog } from '../../src/platform/base/log.ts'
+import type { Db } from '../../src/platform/store/db.ts'
 import { openEmbedded } from '../../src/platform/store/embedded.ts'
+import { openPostgres } from '../../src/platform/store/postgres.ts'
 import { sql } from '../../src/platform/store/sql.ts'
+import { PostgresServer } from './postgres.ts'
 import { createSlowClock } from './slow-clock.ts'
 
 const SLOWNESS = 10
 const outage = process.env.TIDEGATE_TEST_OUTAGE
+const isPostgres = process.env.TIDEGATE_TEST_STORE === 'postgres'
+/** A new PostgreSQL cluster takes 40 MB, and its log 80 MB before the oldest segment is reused. */
+const sizeOfDisk = isPostgres ? '240m' : '160m'
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-space-'))
 // A waiting store does not keep the process alive.
 const alive = setInterval(() => undefined, 60_000)
-if (outage !== 'descriptors') execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'none', folder])
-const db = await openEmbedded({
-  folder: join(folder, 'store'),
-  log: createLog('silent'),
-  // Slow enough for a busy machine, and fast enough that the pauses between attempts remain short.
-  clock: createSlowClock(SLOWNESS),
-})
+if (outage !== 'descriptors') execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeOfDisk}`, 'none', folder])
+const log = createLog('silent')
+// Slow enough for a busy machine, and fast enough that the pauses between attempts remain short.
+const clock = createSlowClock(SLOWNESS)
+const { db, close } = isPostgres ? await openServer() : await openFolder()
 await sql`create table survivor (n int primary key, x text)`.execute(db.tables())
 
 const failures: { name: string; sqlState?: string; problem?: string }[] = []
@@ -58,10 +62,29 @@ for (let served = false; !served; ) {
 }
 const { rows } = await sql<{ n: number }>`select count(*)::int as n from survivor`.execute(db.tables())
 process.stdout.write(`${JSON.stringify({ failures, acknowledged, kept: rows[0]?.n })}\n`)
-await db.close()
+await close()
 clearInterval(alive)
 if (outage !== 'descriptors') execFileSync('umount', [folder])
 rmSync(folder, { recursive: true })
+
+async function openFolder(): Promise<{ db: Db; close: () => Promise<void> }> {
+  const db = await openEmbedded({ folder: join(folder, 'store'), log, clock })
+  return { db, close: () => db.close() }
+}
+
+/** The server's folder lies on the mounted file system. */
+async function openServer(): Promise<{ db: Db; close: () => Promise<void> }> {
+  process.env.TMPDIR = folder
+  const server = PostgresServer.create()
+  await server.start()
+  const url = await server.createDatabase()
+  const db = openPostgres({ url, connectionsMax: 2, log, clock, random: Math.random })
+  const close = async () => {
+    await db.close()
+    await server.remove()
+  }
+  return { db, close }
+}
 
 /** An operation that needs the missing resource. */
 async function attempt(): Promise<void> {

@@ -19,7 +19,7 @@ export const ISOLATED_FILES = [
   'test/platform/store/data-lock.test.ts',
   'test/platform/store/durable-files.test.ts',
   'test/platform/store/embedded-engine.test.ts',
-  'test/platform/store/embedded-resources.test.ts',
+  'test/platform/store/exhausted-resources.test.ts',
   'test/platform/store/embedded.test.ts',
 ]
 
@@ -28,7 +28,7 @@ const FIRST = [
   'test/examples/examples.test.ts',
   'test/platform/store/embedded.test.ts',
   'test/power-loss/power-loss.test.ts',
-  'test/platform/store/embedded-resources.test.ts',
+  'test/platform/store/exhausted-resources.test.ts',
   'test/end-to-end/cluster.test.ts',
   'test/end-to-end/nats.test.ts',
   'test/end-to-end/relay-chain.test.ts',
