@@ -10,6 +10,7 @@ import { assert } from '../base/assert.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 import { DurableFiles, openDurably, type PGlite, type Results, requireDurability } from './durable-files.ts'
+import { PLAN_SETTING, PreparedStatements } from './prepared-statements.ts'
 
 export interface WorkerStart {
   /** Data folder. An empty or missing one becomes a new database. */
@@ -41,8 +42,6 @@ export type WorkerAnswer =
   | { readonly type: 'failure'; readonly failure: WorkerFailure }
   | { readonly type: 'notification'; readonly channel: string; readonly payload: string }
 
-type RawResult = Results<(string | null)[]>
-
 const ROWS_AS_TEXT = { rowMode: 'array' } as const
 
 /** EX_SOFTWARE in sysexits.h: the thread ended after an internal error. */
@@ -56,6 +55,7 @@ let panic = ''
 let isFlushDeferred = false
 const files = new DurableFiles(folder, (error) => end(panic || String(error)))
 const database = await openDatabase()
+const prepared = new PreparedStatements(database)
 port.on('message', async (request: WorkerRequest) => {
   if (request.text === null) {
     await database.close()
@@ -87,6 +87,7 @@ async function openDatabase(): Promise<PGlite> {
   for (const type of Object.keys(opened.serializers)) opened.serializers[type] = (value) => value
   opened.onNotification((channel, payload) => answer({ type: 'notification', channel, payload }))
   await opened.exec(SESSION_SETTINGS)
+  await opened.exec(PLAN_SETTING)
   await requireDurability(opened, files)
   for (const channel of channels) await opened.exec(`listen "${channel.replaceAll('"', '""')}"`)
   return opened
@@ -99,11 +100,7 @@ async function execute(text: string, request: WorkerRequest): Promise<WorkerAnsw
       await database.exec(`set synchronous_commit = ${request.isFlushDeferred ? 'off' : 'on'}`)
       isFlushDeferred = request.isFlushDeferred
     }
-    // Without parameters the simple protocol is used, as by PostgreSQL's driver: it takes several statements in one text.
-    const raw: RawResult | undefined =
-      parameters.length === 0
-        ? ((await database.exec(text, ROWS_AS_TEXT)).at(-1) as RawResult | undefined)
-        : await database.query(text, [...parameters], ROWS_AS_TEXT)
+    const raw = parameters.length === 0 ? await executeTexts(text) : await prepared.execute(text, parameters)
     // PGlite may swallow an exception that is not PostgreSQL's. An executed statement has a command.
     if (raw?.command === undefined || raw.command === '') throw new Error('a statement ended without a result')
     if (raw.command === 'CHECKPOINT') files.checkpointed()
@@ -113,6 +110,13 @@ async function execute(text: string, request: WorkerRequest): Promise<WorkerAnsw
   } catch (error) {
     return { type: 'failure', failure: failureOf(error) }
   }
+}
+
+/** The simple protocol, as PostgreSQL's driver uses it without parameters: it takes several statements in one text. */
+async function executeTexts(text: string): Promise<Results<(string | null)[]> | undefined> {
+  const results = await database.exec(text, ROWS_AS_TEXT)
+  await prepared.executedOthers(results.map(({ command }) => command ?? ''))
+  return results.at(-1) as Results<(string | null)[]> | undefined
 }
 
 function failureOf(error: unknown): WorkerFailure {

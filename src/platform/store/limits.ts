@@ -56,3 +56,6 @@ export const HEARTBEAT_ANSWER_MILLISECONDS_MAX = 1_500
 /** PostgreSQL: pause before reconnecting after a failure: doubled each time, less up to a half at random. */
 export const RECONNECT_MILLISECONDS = { first: 100, longest: 2_000 }
 export const RECONNECT_JITTER: Jitter = [0.5, 1]
+
+/** Embedded: prepared statements kept. A service uses about 150; each takes some ten kilobytes in WebAssembly's memory. */
+export const PREPARED_STATEMENTS_MAX = 300
