@@ -7,7 +7,7 @@
  */
 import { fsyncSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { PGlite, type Results } from '@electric-sql/pglite'
+import { PGlite, protocol, type Results } from '@electric-sql/pglite'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { syncPath } from './folder-sync.ts'
 import { FLUSH_TEXT } from './group-commit.ts'
@@ -34,6 +34,7 @@ const LOG_SEGMENT = /(?<=\/pg_wal\/)[0-9A-F]{24}$/
 const CHANGES = new Set(['fsync', 'write', 'msync', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink', 'setattr'])
 
 export type { PGlite, Results }
+export { protocol }
 
 type Operation = (...parameters: never[]) => unknown
 type Operations = Record<string, Operation>

@@ -4,8 +4,7 @@
  * The planner still sees each execution's parameters (`force_custom_plan`), so plans are those of an unprepared
  * statement. Protocol: PostgreSQL, "Frontend/Backend Protocol", extended query.
  */
-import { protocol } from '@electric-sql/pglite'
-import type { PGlite } from './durable-files.ts'
+import { type PGlite, protocol } from './durable-files.ts'
 import { PREPARED_STATEMENTS_MAX } from './limits.ts'
 
 /** Set before the first statement. */
