@@ -174,7 +174,7 @@ describe('a book that is crossed while trading is open', () => {
   })
 })
 
-it('a refused request is repeated', async () => {
+it('a refused market data request is repeated', async () => {
   let refusals = 0
   const stage = await startStage({
     prepare: ({ acceptor }) => {

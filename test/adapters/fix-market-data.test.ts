@@ -268,7 +268,7 @@ describe('the session', () => {
 })
 
 describe('Tidegate', () => {
-  it('Tidegate gets what it had not accepted after a reconnect, without a snapshot or a missed trade', async () => {
+  it('Tidegate gets all messages that it had not accepted after a reconnect, without a snapshot or a missed trade', async () => {
     const stage = await start()
     const { ingest, own, book } = stage
     stage.send(SYMBOL, [own.trade(10_000, 1)])
@@ -281,7 +281,7 @@ describe('Tidegate', () => {
     expect([book.snapshots, book.missed, book.executions.length, ingest.connections]).toEqual([1, 0, 2, 2])
   })
 
-  it('Tidegate gets a snapshot after a reconnect where more was published than is kept', async () => {
+  it('Tidegate gets a snapshot after a reconnect when the adapter has not kept all messages', async () => {
     const stage = await start({ tidegate: { bufferedBytesMax: 1_000_000 } })
     const { ingest, own, book } = stage
     stage.send(SYMBOL, [own.trade(10_000, 1)])

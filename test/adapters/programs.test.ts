@@ -124,7 +124,7 @@ describe('the FIX adapter', () => {
 })
 
 describe('the example for other adapters', () => {
-  it('the example for other adapters publishes what it reads from its standard input, and reports its books as lost at the end', async () => {
+  it('the example for other adapters publishes its standard input, and reports its books as lost at the end', async () => {
     const ingest = await FakeIngest.start(['BTCUSD', 'ETHUSD'])
     ends.push(() => ingest.stop())
     const { url, authUrl, clientId, clientSecret } = ingest.options

@@ -116,7 +116,7 @@ describe('tidegate admin', () => {
     expect((await admin('audit', 'list', '--page-cursor', page.next_page_cursor)).items).toHaveLength(4)
   })
 
-  it('tidegate admin prints a list as a table on a terminal, where no name can send control sequences, and as JSON with --json', async () => {
+  it('tidegate admin prints a list as a table without control sequences on a terminal, and as JSON with --json', async () => {
     const { id } = await admin('customer', 'create', 'ring\u001b[2Jbell\u0007', '--streaming')
     const { isTTY } = process.stdout
     process.stdout.isTTY = true
@@ -210,7 +210,7 @@ describe('client create --credentials', () => {
   const create = (name: string, ...more: string[]) =>
     admin('client', 'create', 'keeper', name, '--scope', STREAM, '--credentials', join(folder, 'new.json'), ...more)
 
-  it('client create --credentials writes the file that watch and verify read, readable by its owner only, and prints no secret', async () => {
+  it('client create --credentials writes the owner-only file that watch and verify read, and prints no secret', async () => {
     await admin('customer', 'create', 'keeper')
     const shown = await create('kept', '--url', 'https://api.example.com/')
     const path = join(folder, 'new.json')
@@ -295,14 +295,14 @@ describe('the operator token', () => {
 })
 
 describe('the address of the operator API', () => {
-  it('the address of the operator API is the configured one', async () => {
+  it("the operator API's address is the configured one", async () => {
     vi.stubEnv('TIDEGATE_OPERATOR_PORT', new URL(side.url).port)
     await run('customer', 'list', '--data_dir', folder)
     vi.stubEnv('TIDEGATE_OPERATOR_PORT', '0')
     await expect(run('customer', 'list', '--data_dir', folder)).rejects.toThrow('operator.port is 0')
   })
 
-  it('the address of the operator API is named when no service answers there', async () => {
+  it("the operator API's address is named when no service answers there", async () => {
     const gone = run('customer', 'list', '--operator-url', 'http://127.0.0.1:9', '--data_dir', folder)
     await expect(gone).rejects.toThrow('the operator API at http://127.0.0.1:9 does not answer')
     const wrong = run('customer', 'list', '--operator-url', 'ftp://x', '--data_dir', folder)

@@ -14,21 +14,21 @@ const BANNER: DemoBanner = {
 }
 
 describe('the banner of the demo', () => {
-  it('the banner of the demo has at most 15 lines, one of which is a command that watches a market with this program', () => {
+  it('the demo banner has at most 15 lines, one of which is a command that watches a market with this program', () => {
     const text = demoBanner(BANNER)
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
     expect(text).toContain('\n  node dist/main.js watch BTCUSD\n')
     expect(text).toContain('\n  curl -s -d @data/demo-token-request http://127.0.0.1:8080/oauth2/token\n')
   })
 
-  it('the banner of the demo names the pages for a browser, and the ladder only where it is served', () => {
+  it('the demo banner names the pages for a browser, and the ladder only where it is served', () => {
     const withPage = demoBanner({ ...BANNER, pageUrl: 'http://127.0.0.1:8080', publicUrl: 'https://books.example' })
     expect(withPage).toContain('http://127.0.0.1:8080/ (a live ladder), http://127.0.0.1:8080/docs/ (the API)\n')
     expect(withPage.trimEnd().split('\n').length).toBeLessThanOrEqual(15)
     expect(demoBanner(BANNER)).toContain('  browser      http://127.0.0.1:8080/docs/ (the API)\n')
   })
 
-  it('the banner of the demo quotes paths for a shell in another folder', () => {
+  it('the demo banner quotes paths for a shell in another folder', () => {
     const text = demoBanner({
       ...BANNER,
       folder: '/home/user',
@@ -38,7 +38,7 @@ describe('the banner of the demo', () => {
     expect(text).toContain("node '/srv/it'\\''s here/main.js' watch BTCUSD --credentials books/demo-client.json\n")
   })
 
-  it('the banner of the demo names no client when the service trusts an outside issuer', () => {
+  it('the demo banner names no client when the service trusts an outside issuer', () => {
     const text = demoBanner({ ...BANNER, verb: 'replay', access: { issuer: 'https://issuer.example' } })
     expect(text).toContain('from https://issuer.example, there is no demo client')
     expect(text).not.toContain('watch')

@@ -47,7 +47,7 @@ function found(secondsBefore: number, secondsAfter: number) {
 }
 
 describe('the clock of the store', () => {
-  it('the clock of the store passes when it may be equal, however long the answer took', async () => {
+  it('the store clock passes when it may be equal, however long the answer took', async () => {
     expect(await found(-3_600, 3_600)).toMatchObject({ verdict: 'ok', detail: "within 1 s of the store's" })
   })
 
@@ -55,7 +55,7 @@ describe('the clock of the store', () => {
     ['ahead of', 3_600, 3_700],
     ['behind', -3_700, -3_600],
   ])(
-    'the clock of the store is reported when this clock is %s it, with the least possible difference',
+    'the store clock is reported when this clock is %s it, with the least possible difference',
     async (direction, before, after) => {
       const { verdict, detail } = await found(before, after)
       expect(verdict).toBe('warn')

@@ -351,7 +351,7 @@ describe('the check of files', () => {
     expect(finding?.detail).toContain(detail)
   })
 
-  it('the check of files reports an issuer secret that is missing, or no regular file; none without an issuer', async () => {
+  it('the file check reports an issuer secret that is missing, or no regular file; none without an issuer', async () => {
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('issuer secret')
     for (const [path, reason] of [
@@ -364,7 +364,7 @@ describe('the check of files', () => {
     expect(await found()).toEqual([])
   })
 
-  it('the check of files reports an encryption key from the configuration, and one that is missing where the store cannot contain it', async () => {
+  it('the file check reports an encryption key from the configuration, and one that is missing where the store cannot have it', async () => {
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('encryption key')
     expect(await found('--keys.encryption_key', 'ab'.repeat(32))).toMatchObject([{ detail: 'from the configuration' }])
@@ -372,7 +372,7 @@ describe('the check of files', () => {
     expect(finding).toMatchObject({ verdict: 'warn', next: expect.stringContaining('tidegate admin key encrypt') })
   })
 
-  it('the check of files passes a data folder that others may read, and fails one that they may write or whose store they may read', async () => {
+  it('the file check passes a data folder that others may read, and fails one that they may write or whose store they may read', async () => {
     const found = async () => (await doctor('--data_dir', folder, ...ANY_PORTS)).named('data folder')[0]
     chmodSync(folder, 0o755)
     expect(await found()).toMatchObject({ verdict: 'ok' })
@@ -386,7 +386,7 @@ describe('the check of files', () => {
     expect(await found()).toMatchObject({ verdict: 'bad', next: `chmod o-w ${folder}` })
   })
 
-  it('the check of files reports a folder of recordings that is missing, open to others, or cannot be used', async () => {
+  it('the file check reports a folder of recordings that is missing, open to others, or cannot be used', async () => {
     const recordings = join(folder, 'recordings')
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, '--recording.dir', recordings, ...flags)).named('recordings')
@@ -406,7 +406,7 @@ describe('the check of files', () => {
     ])
   })
 
-  it('the check of files compares the free space with what the hours to keep need, by the largest complete hour of the last day', async () => {
+  it("the file check compares the free space with the need for the hours to keep, by the last day's largest hour", async () => {
     const recordings = join(folder, 'recordings')
     const hourNow = () => Math.floor(Date.now() / HOUR_MILLISECONDS)
     const found = async () =>
@@ -447,7 +447,7 @@ describe('the check of files', () => {
     ])
   })
 
-  it('the check of files reports a data folder that is a file', async () => {
+  it('the file check reports a data folder that is a file', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     const { error, named } = await doctor('--data_dir', file, ...ANY_PORTS)
@@ -467,7 +467,7 @@ describe('the check of files', () => {
     expect(finding?.detail).toContain(detail)
   })
 
-  it('the check of files reports a certificate with the key of another, and a missing one', async () => {
+  it('the file check reports a certificate with the key of another, and a missing one', async () => {
     const { cert } = await certificate(90)
     const { privateKey } = await certificate(90)
     expect(await certificateFindings(cert, privateKey)).toMatchObject([
@@ -568,7 +568,7 @@ describe('the sources of the markets', () => {
     sources: [source],
   })
 
-  it('the sources of the markets are checked against the answers of their venues; an unavailable venue causes a warning', async () => {
+  it('market sources are checked against the answers of their venues; an unavailable venue causes a warning', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD')])
     const markets = ['BTC', 'XXX'].map((base) => market(base, `kraken:${base}/USD`))
     const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]

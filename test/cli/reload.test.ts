@@ -195,7 +195,7 @@ it('a reload changes the log level', async () => {
   expect(await reload('markets changed')).toMatchObject({ removed: ['ETHUSD'] })
 })
 
-it('a reload that forbids the simulator ends a market whose engine invents its prices, and one that allows it continues it', async () => {
+it('a reload that forbids the simulator ends a market with simulated prices, and one that allows it continues the market', async () => {
   const markets = [{ ...market('SIM', 2, 10), amount_decimals: 8, sources: [`module:${ENGINE}:BTCUSD`] }]
   const stateOf = async () => {
     const { checks } = (await (await fetch(`${service.operator.url}/readyz`)).json()) as {

@@ -33,7 +33,7 @@ function commonName(url: string): Promise<string> {
 }
 
 describe('serve over TLS', () => {
-  it('serve over TLS prints wss and https addresses, loads a new certificate on SIGHUP, and keeps it when the next is broken', async () => {
+  it('serve over TLS prints wss and https addresses, and loads a new certificate on SIGHUP unless it is broken', async () => {
     const service = startCommand(['serve', ...FLAGS, ...TLS])
     started.push(service)
     const ready = JSON.parse(await service.line((line) => line.startsWith('{"ready":true')))

@@ -299,7 +299,7 @@ it('a folder locked by another host is refused until --take-over is given', asyn
   expect(existsSync(join(folder, 'lock'))).toBe(false)
 })
 
-it('a port in use is one error line, and the folder is released', async () => {
+it('a port in use causes one error line, and the folder is released', async () => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const { port } = holder.address() as AddressInfo

@@ -340,7 +340,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('watch reports what the service refused', async () => {
+  it("watch reports the service's refusals", async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',

@@ -326,7 +326,7 @@ describe('a loop over a book', () => {
     expect([second.type, second.time, pairs(second.bids)]).toEqual(['UPDATE', bookTime(2), [['99.00', '0']]])
   })
 
-  it('a loop over a book that is slow gets one exact change for all that it missed', async () => {
+  it('a slow loop over a book gets one exact change for all that it missed', async () => {
     const { socket, book } = await open()
     const changes = book[Symbol.asyncIterator]()
     await changes.next()

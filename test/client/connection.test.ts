@@ -139,7 +139,7 @@ describe('the client', () => {
     expect(platform.fetched).toEqual([])
   })
 
-  it('the client rejects what is awaited when the program closes it', async () => {
+  it('the client rejects pending promises when the program closes it', async () => {
     const { client, failure } = await start()
     client.close()
     expect(await failure).toMatchObject({

@@ -152,12 +152,12 @@ async function play({ seed, protocol, faults }: Run): Promise<void> {
 describe('the books of the client equal those of the service', () => {
   const seeds = fc.integer({ min: 1, max: 1_000_000 })
 
-  it('the books of the client equal those of the service in tidegate.v1, over a network that loses, repeats and alters messages', async () => {
+  it("the client's books equal the service's in tidegate.v1, over a network that loses, repeats and alters messages", async () => {
     const property = fc.asyncProperty(seeds, (seed) => play({ seed, protocol: 'tidegate.v1', faults: 100 }))
     await fc.assert(property, propertySettings(8) as fc.Parameters<[number]>)
   })
 
-  it('the books of the client equal those of the service in the base protocol, over a network that ends connections', async () => {
+  it("the client's books equal the service's in the base protocol, over a network that ends connections", async () => {
     const property = fc.asyncProperty(seeds, (seed) => play({ seed, protocol: 'tidegate.default', faults: 0 }))
     await fc.assert(property, propertySettings(3) as fc.Parameters<[number]>)
   })

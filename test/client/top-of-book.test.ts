@@ -44,7 +44,7 @@ async function open(options: TopOfBookOptions = {}, protocol = 'tidegate.v1'): P
 }
 
 describe('the top of a book', () => {
-  it('the top of a book shows the best prices, exactly, and requests an interval where the service has one', async () => {
+  it("a book's top shows the best prices, exactly, and requests an interval where the service has one", async () => {
     const { socket, top: prices } = await open({ interval: 100 })
     expect(socket.requests[0]?.channels[1]).toEqual({ type: CHANNEL, params: { market: M, interval_ms: 100 } })
     expect(prices).toMatchObject({ market: M, status: 'LIVE', time: nanosecondTime(1) })
@@ -56,7 +56,7 @@ describe('the top of a book', () => {
     expect(base.top.bestAsk?.price).toBe('100.50')
   })
 
-  it('the top of a book is STALE while the service shows it empty', async () => {
+  it("a book's top is STALE while the service shows it empty", async () => {
     const { socket, top: prices } = await open()
     socket.receive(at(2, top(M, 2, undefined, undefined)))
     expect(prices.status).toBe('STALE')
@@ -64,7 +64,7 @@ describe('the top of a book', () => {
     expect(prices.status).toBe('LIVE')
   })
 
-  it('the top of a book continues after a withdrawal with a message that has no predecessor', async () => {
+  it("a book's top continues after a withdrawal with a message that has no predecessor", async () => {
     const { socket, top: prices, events } = await open()
     socket.receive(at(2, top(M, 2, undefined, undefined)))
     socket.receive({ ...top(M, 3, ['100.00', '1.5000'], undefined), stream: { cursor: 'other.1', covers: 0 } })
@@ -77,7 +77,7 @@ describe('the top of a book', () => {
     ['a message is missing', at(3, top(M, 3, ['100.00', '1.0000'], undefined))],
     ['bids and asks cross', at(2, top(M, 2, ['100.50', '1.0000'], ['100.50', '1.0000']))],
     ['decimals differ', at(2, top(M, 2, ['100.0', '1.0000'], ['100.50', '1.0000']))],
-  ])('the top of a book begins again when %s', async (_name, message) => {
+  ])("a book's top begins again when %s", async (_name, message) => {
     const { platform, socket, top: prices, events } = await open()
     socket.receive(message)
     expect(prices).toMatchObject({ status: 'RESYNCING', bestBid: undefined, bestAsk: undefined })
@@ -94,7 +94,7 @@ describe('the top of a book', () => {
     expect(prices).toMatchObject({ status: 'LIVE', bestBid: { price: '90.00' } })
   })
 
-  it('the top of a book ends the connection when a side has more than one level', async () => {
+  it("a book's top ends the connection when a side has more than one level", async () => {
     const { socket } = await open()
     const [bid] = [{ price: '1.00', amount: '1.0000' }]
     const payload = { market: M, type: 'TOP_OF_BOOK', timestamp: nanosecondTime(2), bids: [bid, bid], asks: [] }
@@ -102,7 +102,7 @@ describe('the top of a book', () => {
     expect(socket.isClosed).toBe(true)
   })
 
-  it('the top of a book is the first one over a new connection, also an earlier one', async () => {
+  it("a book's top is the first one over a new connection, also an earlier one", async () => {
     const { platform, socket, top: prices } = await open()
     socket.end(1012, 'restarting')
     await settled()
@@ -118,7 +118,7 @@ describe('the top of a book', () => {
     expect(prices).toMatchObject({ status: 'LIVE', bestBid: { price: '99.00' }, bestAsk: undefined })
   })
 
-  it('the top of a book begins again where another node writes the market, without a predecessor', async () => {
+  it("a book's top begins again where another node writes the market, without a predecessor", async () => {
     const { socket, top: prices } = await open()
     socket.receive({ ...top(M, 2, ['99.00', '1.0000'], undefined), stream: { cursor: 'other.1', covers: 0 } })
     expect(prices).toMatchObject({ status: 'LIVE', bestBid: { price: '99.00' } })
@@ -126,7 +126,7 @@ describe('the top of a book', () => {
 })
 
 describe('a loop over the top of a book', () => {
-  it('a loop over the top of a book gets the current one first, then each change, and the latest when it is slow', async () => {
+  it("a loop over a book's top gets the current one first, then each change, and the latest when it is slow", async () => {
     const { socket, top: prices } = await open()
     const loop = prices[Symbol.asyncIterator]()
     expect((await loop.next()).value).toMatchObject({ status: 'LIVE', bestBid: { price: '100.00' } })
@@ -141,7 +141,7 @@ describe('a loop over the top of a book', () => {
     expect((await loop.next()).value).toMatchObject({ status: 'RESYNCING', bestBid: { price: '1099.00' } })
   })
 
-  it('a loop over the top of a book answers reads that overlap in their order', async () => {
+  it("a loop over a book's top answers reads that overlap in their order", async () => {
     const { socket, top: prices } = await open()
     const loop = prices[Symbol.asyncIterator]()
     const reads = Promise.all([loop.next(), loop.next(), loop.next()])
@@ -154,7 +154,7 @@ describe('a loop over the top of a book', () => {
     expect(third).toEqual({ done: true, value: undefined })
   })
 
-  it('a loop over the top of a book ends with it, or throws the reason of the signal', async () => {
+  it("a loop over a book's top ends with it, or throws the reason of the signal", async () => {
     const stop = new AbortController()
     const { top: prices, socket } = await open({ signal: stop.signal })
     const loop = prices[Symbol.asyncIterator]()

@@ -23,7 +23,7 @@ const native = typeof WebSocket === 'undefined' ? ['--experimental-websocket', '
 it.each([
   ['the WebSocket of the runtime', native, REPEATED],
   ['the package ws', typeof WebSocket === 'undefined' ? [] : ['--no-experimental-websocket'], []],
-])('the client reacts rightly to what a service may do, with %s', async (_name, flags, wrong) => {
+])('the client reacts rightly to every behaviour of a service, with %s', async (_name, flags, wrong) => {
   const only = isLong ? [] : BROADEST.flatMap((name) => ['--only', name])
   const command = readmeProgram(folder.path, flags)
   const { error, results } = await runTorture(folder.path, ['--pace', '300', ...only, '--', ...command]).ended

@@ -106,7 +106,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     expect((await stage.call('GET', `/deposits/${other.id}`)).secondary_status).toBe('REVERSED')
   })
 
-  it('a treasurer assigns unattributed funds, after an error that keeps what was typed', async () => {
+  it('a treasurer assigns unattributed funds, after an error that keeps the typed text', async () => {
     const { page } = people.treasurer
     const { id } = await stage.deposit('1200', { to: ELSEWHERE, asset: 'USDP' })
     await page.goto(`${stage.url}/`)

@@ -53,7 +53,7 @@ describe('the Dockerfile', () => {
     expect(new Set(bases)).toEqual(new Set(['node:24-bookworm-slim']))
   })
 
-  it('the Dockerfile copies only what the ignore file lets into the build context, and everything of that', () => {
+  it('the Dockerfile copies only files that the ignore file lets into the build context, and all of them', () => {
     const lines = readText('.dockerignore')
       .split('\n')
       .filter((line) => /^[^#]/.test(line))
@@ -243,7 +243,7 @@ function upstreamsOf(path: string): Record<string, string[]> {
   )
 }
 
-it('the proxy of the two nodes forwards to them', () => {
+it('the proxy of the two-node setup forwards to both nodes', () => {
   const { services } = readYaml<Compose>('deploy/compose/postgresql.yaml')
   const { config } = validConfig({})
   expect(upstreamsOf('deploy/compose/nginx.conf')).toEqual({

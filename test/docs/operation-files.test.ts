@@ -34,7 +34,7 @@ describe('the unit', () => {
 describe('the units of the roles', () => {
   const unit = readText('deploy/tidegate@.service')
 
-  it('the units of the roles differ from that of one node in what each role has of its own', () => {
+  it("the role units differ from the single-node unit only in each role's own parts", () => {
     const own = /^(#|Description=|Environment|StateDirectory=|After=)/
     const rest = (text: string) => text.split('\n').filter((line) => !own.test(line))
     expect(rest(unit)).toEqual(rest(readText('deploy/tidegate.service')))
@@ -43,7 +43,7 @@ describe('the units of the roles', () => {
     expect(unit).toMatch(/^StateDirectory=tidegate\/%i$/m)
   })
 
-  it('the units of the roles have a settings file for each role, with ports that no other has', () => {
+  it('the role units have a settings file for each role, with ports that no other has', () => {
     const ports = ['feed', 'gateway', 'api', 'worker'].flatMap((role) => {
       const lines = readText(`deploy/roles/${role}.env`)
         .split('\n')
@@ -89,7 +89,7 @@ describe('the configuration of Alertmanager', () => {
   const { groups } = parse(readText('docs/how-to/monitoring/alert-rules.yaml')) as { groups: { rules: Rule[] }[] }
   const rules = groups.flatMap((group) => group.rules)
 
-  it('the configuration of Alertmanager matches severities and alerts that exist', () => {
+  it('the Alertmanager configuration matches severities and alerts that exist', () => {
     const matchers = [...readText('deploy/alertmanager.yml').matchAll(/'(\w+)="(\w+)"'/g)]
     expect(matchers).toHaveLength(3)
     for (const [text, name, value] of matchers) {
@@ -98,13 +98,13 @@ describe('the configuration of Alertmanager', () => {
     }
   })
 
-  it.skipIf(!has('amtool', '--version'))('the configuration of Alertmanager is valid (needs amtool)', () => {
+  it.skipIf(!has('amtool', '--version'))('the Alertmanager configuration is valid (needs amtool)', () => {
     expect(has('amtool', 'check-config', join(ROOT, 'deploy/alertmanager.yml'))).toBe(true)
   })
 })
 
 describe('the provisioning of Grafana', () => {
-  it('the provisioning of Grafana has a data source of the kind that the dashboard asks for, with the interval of the scrapes', () => {
+  it('the Grafana provisioning has a data source of the kind that the dashboard needs, with the scrape interval', () => {
     const wanted = dashboard().templating.list.find(({ name }) => name === 'datasource')
     const [source] = readYaml<{ datasources: { type: string; jsonData: object }[] }>(
       'deploy/grafana/datasource.yaml',
@@ -114,7 +114,7 @@ describe('the provisioning of Grafana', () => {
     expect(source?.jsonData).toEqual({ timeInterval: global.scrape_interval })
   })
 
-  it('the provisioning of Grafana reads the dashboard from the folder into which the page puts it', () => {
+  it('the Grafana provisioning reads the dashboard from the folder into which the page puts it', () => {
     const [provider] = readYaml<{ providers: { options: { path: string } }[] }>(
       'deploy/grafana/dashboard.yaml',
     ).providers

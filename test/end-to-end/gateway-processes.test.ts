@@ -212,7 +212,7 @@ describe('a service with gateway processes', () => {
     expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
   })
 
-  test('a service with gateway processes leaves no client waiting and no socket open when a process stops answering and is killed', async () => {
+  test('a service with gateway processes leaves no client waiting and no socket open when a process hangs and is killed', async () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
     const watch = new ProcessWatch(command.child.pid as number)
     watch.stop()
@@ -243,7 +243,7 @@ describe('a service with gateway processes', () => {
     }
   })
 
-  test('a service with gateway processes adds, changes and removes markets of both at a reload', async () => {
+  test('a service with gateway processes adds, changes and removes markets in both at a reload', async () => {
     const token = await newToken(service)
     const readers = await Promise.all([connect(token), connect(token)])
     for (const reader of readers) await reader.subscribe(BOOK, { type: 'market_data', params: { market: 'ETHUSD' } })
@@ -269,7 +269,7 @@ describe('a service with gateway processes', () => {
     }
   })
 
-  test('a service with gateway processes closes the connections of both when it stops, and leaves no process behind', async () => {
+  test("a service with gateway processes closes both processes' connections when it stops, and leaves no process behind", async () => {
     const token = await newToken(service)
     const readers = await Promise.all([connect(token), connect(token), connect(token)])
     const processes = pids().slice(-2)

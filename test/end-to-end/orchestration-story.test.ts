@@ -361,7 +361,7 @@ describe('a rule at par within a monitored peg', () => {
     expect(await balances()).toMatchObject({ USDC: '0 0 0', USD: '150006.5 0 0' })
   })
 
-  it('a rule at par within a monitored peg only credits deposits while it is paused; orchestrations started before wait, and then continue', async () => {
+  it('a rule within a monitored peg only credits deposits while paused; earlier orchestrations wait, and then continue', async () => {
     await movePeg('0.9700', false)
     const before = await deposit(place, 'USDC', '3')
     await orchestration(ofDeposit(before), waits('PEG'))
@@ -375,7 +375,7 @@ describe('a rule at par within a monitored peg', () => {
     expect(await balances()).toMatchObject({ USDC: '2 0 0', USD: '150009.5 0 0' })
   })
 
-  it('a rule at par within a monitored peg only credits deposits while the account is blocked; earlier orchestrations are held until the operator releases them', async () => {
+  it('a rule within a monitored peg only credits deposits of a blocked account; earlier orchestrations are held until release', async () => {
     await movePeg('0.9700', false)
     const before = await deposit(place, 'USDC', '4')
     const { id } = await orchestration(ofDeposit(before), waits('PEG'))

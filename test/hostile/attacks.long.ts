@@ -9,7 +9,7 @@ const SEED = Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 **
 beforeAll(() => ensureBuilt())
 
 it.each(ATTACKS.map((attack) => [attack.name, attack] as const))(
-  `a service under attack holds: %s (seed ${SEED})`,
+  `a service withstands the attack: %s (seed ${SEED})`,
   async (_name, attack) => {
     const options = { scale: 'full', rounds: 1, seed: SEED, isMeasured: false, onProgress: () => undefined } as const
     const { seen, failures } = await runAttack(attack, options)

@@ -46,7 +46,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
   afterAll(() => stage?.close())
 
   it.each(CHOSEN.map((attack, index) => [attack.name, attack, index] as const))(
-    'a service under attack holds: %s',
+    'a service withstands the attack: %s',
     async (_name, attack, index) => {
       const random = new Random(SEED + index)
       const { seen, failures } = await attack.run({ stage: await running(), random, scale: 'short', round: 0 })

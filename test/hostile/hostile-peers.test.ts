@@ -104,7 +104,7 @@ describe('a thousand requests that never end', () => {
 })
 
 describe('a peer that', () => {
-  it('a peer that requests the largest replies and reads none occupies the high-water mark and one reply, and gets every reply when it reads', async () => {
+  it('a peer that requests the largest replies and reads none occupies the high-water mark and one reply', async () => {
     const { subscriptionsMax, inboundBytesMax } = siege.field
     const type = 'x'.repeat(Math.floor(inboundBytesMax / subscriptionsMax) - 20)
     const request = entriesRequest('subscribe', new Array(subscriptionsMax).fill({ type }))
@@ -128,7 +128,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('a peer that sends requests without end and reads nothing is no longer read, and its resources are freed when it disconnects', async () => {
+  it('a peer that sends requests without end and reads nothing is no longer read, and its resources are freed at its end', async () => {
     const frame = frameBytes({ opcode: OPCODES.text, payload: '{"type":"subscription_list"}' })
     const batch = Buffer.concat(Array.from({ length: 2_000 }, () => frame))
     const peer = await openStream()

@@ -138,7 +138,7 @@ it('a reload without changes is applied, because files that it names may have ch
   expect(lines).toEqual([['configuration reloaded', { keys: [] }]])
 })
 
-it('keys that depend on each other are all changeable at run time or none, so that a mix of old and new breaks no relation', () => {
+it('related keys are all changeable at run time or none, so that a mix of old and new breaks no relation', () => {
   // With rest.sandbox in force nothing is sent to a webhook, whatever its address is.
   const mixable = (key: string, other: string) => key === 'rest.sandbox' && other === 'deliveries.webhook_url'
   for (const { key, other } of RELATIONS) {

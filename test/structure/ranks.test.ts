@@ -98,7 +98,7 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
 }
 
 describe('the sources', () => {
-  it('the sources import only the areas that theirs may import, and within an area folders of lower ranks', () => {
+  it('the sources import only the areas that theirs may import, and within an area only folders of lower ranks', () => {
     expect(remaining('area', areaViolations(tree, AREAS))).toEqual([])
   })
 
@@ -220,7 +220,7 @@ describe('the import rules detect a violation', () => {
     expect(areaViolations(broken, AREAS)).toEqual([])
   })
 
-  it('the import rules detect a violation of verifiers: the client through another file, its types alone, a verifier that is gone', () => {
+  it('the import rules detect verifiers that import the client through another file or as types, and missing verifiers', () => {
     const broken = sourceTreeOf({
       'src/cli/verify.ts': `import { token } from './token.ts'\nimport './level.ts'`,
       'src/cli/token.ts': `export { ClientCredentials as token } from '../../packages/client/src/index.ts'`,
@@ -264,7 +264,7 @@ describe('the import rules detect a violation', () => {
     ])
   })
 
-  it('the import rules detect a violation of purity: I/O, packages, impure files, the clock, a header without the sentence; but not of types', () => {
+  it('the import rules detect impurity: I/O, packages, impure files, the clock, a header without the sentence; but not types', () => {
     const broken = sourceTreeOf({
       'src/streaming/market/a.ts': `/** Pure. */\nimport { readFileSync } from 'node:fs'\nimport { createHash } from 'node:crypto'\nimport type { Clock } from '../../platform/base/clock.ts'`,
       'src/streaming/market/b.ts': `/**\n * Does much.\n * Pure.\n */\nimport { createLog } from '../../platform/base/log.ts'\n// Date.now()\nexport const now = Date.now()`,

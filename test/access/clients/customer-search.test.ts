@@ -31,7 +31,7 @@ describe('the search of customers', () => {
     },
   )
 
-  it('the search of customers has pages whose cursors belong to its text, and is combined with the other filters', async () => {
+  it('the customer search has pages whose cursors belong to its text, and is combined with the other filters', async () => {
     const ids = []
     for (const number of [1, 2, 3]) ids.push(await create(`paged ${number}`))
     const first = await list('search=paged&limit=2')

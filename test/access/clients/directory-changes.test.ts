@@ -208,7 +208,7 @@ describe('a directory change', () => {
 })
 
 describe('the directory is reloaded in full', () => {
-  it('the directory is reloaded in full at most once a second when an unnumbered change is announced, and numbered changes do not wait for it', async () => {
+  it('the directory is reloaded in full at most once a second for unnumbered changes, for which numbered ones do not wait', async () => {
     const client = await newClient()
     const follower = await follow()
     const tokenId = randomUUID()

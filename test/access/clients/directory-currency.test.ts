@@ -57,7 +57,7 @@ class Cluster {
   }
 }
 
-it('an outage of the store for all nodes, however long, refuses none', () => {
+it('an outage of the store for all nodes makes none of them stale, however long', () => {
   const { clock, nodes, ...cluster } = new Cluster()
   for (const node of nodes) node.reachesStore = false
   for (let minute = 0; minute < 10; minute++) {

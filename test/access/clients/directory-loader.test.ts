@@ -149,7 +149,7 @@ describe('the directory', () => {
 })
 
 describe('a reload of the directory', () => {
-  it('a reload of the directory that fails keeps the previous content, logs the error, and is retried with backoff', async () => {
+  it('a directory reload that fails keeps the previous content, logs the error, and is retried with backoff', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -173,7 +173,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('a reload of the directory that fails at the start leaves the directory unloaded, and the retry subscribes to notifications as well', async () => {
+  it('a directory reload that fails at the start leaves it unloaded, and the retry subscribes to notifications as well', async () => {
     const store = faultyStore()
     store.fail = true
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
@@ -187,7 +187,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('a reload of the directory runs when the connection to the store is restored', async () => {
+  it('a directory reload runs when the connection to the store is restored', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -198,7 +198,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('a reload of the directory serves all requests made before it began: a burst of requests causes two reads', async () => {
+  it('a directory reload serves all requests made before it began: a burst of requests causes two reads', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -215,7 +215,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('a reload of the directory that a writer waits for begins after the request', async () => {
+  it('a directory reload that a writer waits for begins after the request', async () => {
     await loader.refresh()
     for (let round = 0; round < 10; round++) {
       const first = loader.refresh()
@@ -226,7 +226,7 @@ describe('a reload of the directory', () => {
     }
   })
 
-  it('a reload of the directory changes nothing after stop', async () => {
+  it('a directory reload changes nothing after stop', async () => {
     const loading = loader.refresh()
     await loader.stop()
     await loading

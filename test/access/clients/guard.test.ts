@@ -193,7 +193,7 @@ describe('the bearer guard', () => {
 })
 
 describe('the request rate', () => {
-  it('the request rate has one token bucket per client and operation, counted after every other check and shown in every answer', async () => {
+  it('the request rate has a token bucket per client and operation, counted after every other check and shown in responses', async () => {
     const reader = token('a1', [READ])
     for (let left = 3; left >= 0; left--) {
       const { status, headers } = await askWith(reader)

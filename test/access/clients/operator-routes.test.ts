@@ -58,18 +58,18 @@ describe('the guard of the operator API', () => {
     ['another scheme', { authorization: 'Basic YTpi' }, 'unauthorized', 'Bearer'],
     ['two tokens', { authorization: 'Bearer a b' }, 'invalid_token', 'Bearer error="invalid_token"'],
     ['another token', { authorization: 'Bearer wrong' }, 'invalid_token', 'Bearer error="invalid_token"'],
-  ])('the guard of the operator API refuses %s', async (_what, headers, code, challenge) => {
+  ])('the operator API guard refuses %s', async (_what, headers, code, challenge) => {
     const response = await fetch(`${side.url}/admin/v1/customers`, { headers: headers as Record<string, string> })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe(challenge)
     expect(await response.json()).toMatchObject({ status: 401, code })
   })
 
-  it('the guard of the operator API accepts the scheme of the token in any case', async () => {
+  it('the operator API guard accepts the scheme of the token in any case', async () => {
     expect((await ask('GET', '/customers', undefined, { authorization: `bearer ${side.token}` })).status).toBe(200)
   })
 
-  it('the guard of the operator API runs after the 404 and 405 checks, and does not cover the health endpoints', async () => {
+  it('the operator API guard runs after the 404 and 405 checks, and does not cover the health endpoints', async () => {
     expect((await fetch(`${side.url}/admin/v1/nothing`)).status).toBe(404)
     const wrongMethod = await fetch(`${side.url}/admin/v1/customers`, { method: 'PUT' })
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -119,7 +119,7 @@ describe('customers', () => {
     expect(await auditCount()).toBe(before)
   })
 
-  it("customers have unique names: the second request is answered with the first customer's id, also when both are concurrent", async () => {
+  it("customers have unique names: a second request is answered with the first customer's id, also a concurrent one", async () => {
     const before = await auditCount()
     const answers = await Promise.all(
       [1, 2, 3].map(() => ask('POST', '/customers', { name: 'twice', streaming: true })),

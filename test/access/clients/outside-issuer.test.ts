@@ -89,14 +89,14 @@ async function detailOf(token: string, at = node): Promise<string> {
 }
 
 describe('a token of an outside issuer', () => {
-  it('a token of an outside issuer opens the stream for a customer named by id or by name, with or without a client record here', async () => {
+  it("an outside issuer's token opens the stream for a customer named by id or name, with or without a client record here", async () => {
     for (const client of ['known', 'unknown']) {
       const { socket } = await node.stream(await issuer.token(client, STREAM_SCOPE))
       expect(socket.readyState).toBe(socket.OPEN)
     }
   })
 
-  it('a token of an outside issuer is refused without the scope, without a customer, for another audience, or with a changed signature', async () => {
+  it("an outside issuer's token is refused without scope or customer, for another audience, or with a changed signature", async () => {
     expect(await node.status(await issuer.token('known', ACCOUNTS))).toBe(403)
     expect(await detailOf(await issuer.token('stray', STREAM_SCOPE))).toContain('claim customer_id names no customer')
     expect(await detailOf(await issuer.token('bare', STREAM_SCOPE))).toContain('claim customer_id names no customer')
@@ -105,7 +105,7 @@ describe('a token of an outside issuer', () => {
     expect(await node.status(`${(await issuer.token('known', STREAM_SCOPE)).slice(0, -4)}AAAA`)).toBe(401)
   })
 
-  it('a token of an outside issuer is limited by the current scopes, state and revocations of our client of the same name', async () => {
+  it("an outside issuer's token is limited by the current scopes, state and revocations of our client of the same name", async () => {
     const token = await issuer.token('known', STREAM_SCOPE)
     const changes = [
       [{ scopes: [ACCOUNTS] }, 403],
@@ -124,14 +124,14 @@ describe('a token of an outside issuer', () => {
     }
   })
 
-  it('a token of an outside issuer is limited by its customer', async () => {
+  it("an outside issuer's token is limited by its customer", async () => {
     const { closed } = await node.stream(await issuer.token('unknown', STREAM_SCOPE))
     await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: false }))
     expect(await closed).toBe(4003)
     await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: true }))
   })
 
-  it('a token of an outside issuer is accepted for 30 seconds after its expiry, to allow for clock skew', async () => {
+  it("an outside issuer's token is accepted for 30 seconds after its expiry, to allow for clock skew", async () => {
     const token = await issuer.token('known', STREAM_SCOPE)
     const { exp } = JSON.parse(atob(token.split('.')[1] as string)) as { exp: number }
     const verdict = await createOutsideIssuer(trusted(node.directory)).read(token, clock.wallInstant().milliseconds)
@@ -143,7 +143,7 @@ describe('a token of an outside issuer', () => {
     expect(await detailOf(token)).toContain('it has expired')
   })
 
-  it('a token of an outside issuer may name customer and client in claims of any name or depth', async () => {
+  it("an outside issuer's token may name customer and client in claims of any name or depth", async () => {
     const claims = { client: 'sub', customer: 'https://acme.test/who', scope: 'scope' }
     const other = await open({ claims })
     expect(await detailOf(await issuer.token('unknown', STREAM_SCOPE), other)).toContain(
@@ -152,7 +152,7 @@ describe('a token of an outside issuer', () => {
     await other.close()
   })
 
-  it('a token of an outside issuer leaves no endpoint of our own: no token endpoint, revocation, keys or metadata', async () => {
+  it("an outside issuer's token leaves no endpoint of our own: no token endpoint, revocation, keys or metadata", async () => {
     for (const path of [
       '/oauth2/token',
       '/oauth2/revoke',
@@ -165,7 +165,7 @@ describe('a token of an outside issuer', () => {
 })
 
 describe('the keys of an outside issuer', () => {
-  it('the keys of an outside issuer are fetched again when they change, but not for every invalid token', async () => {
+  it("an outside issuer's keys are fetched again when they change, but not for every invalid token", async () => {
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     expect(issuer.keyRequests).toBe(1)
     issuer.replaceKey('outside-2')
@@ -190,7 +190,7 @@ describe('the keys of an outside issuer', () => {
     ['answers noise', 200, 'noise'],
     ['answers no key set', 200, '{}'],
     ['answers without end', 200, `"${'x'.repeat(2_000_000)}"`],
-  ])('the keys of an outside issuer stay in use while its key endpoint %s', async (_what, status, body) => {
+  ])("an outside issuer's keys stay in use while its key endpoint %s", async (_what, status, body) => {
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     const token = await issuer.token('unknown', STREAM_SCOPE)
     const asked = issuer.keyRequests
@@ -203,7 +203,7 @@ describe('the keys of an outside issuer', () => {
     expect(await node.status(token)).toBe(426)
   })
 
-  it('the keys of an outside issuer that were never fetched answer with 503, not 401, until they are available', async () => {
+  it("an outside issuer's keys that were never fetched answer with 503, not 401, until they are available", async () => {
     issuer.keyFault = { status: 500, body: '' }
     const late = await open()
     const token = await issuer.token('known', STREAM_SCOPE)
@@ -215,7 +215,7 @@ describe('the keys of an outside issuer', () => {
     await late.close()
   })
 
-  it('the keys of an outside issuer are waited for at most five seconds', async () => {
+  it("an outside issuer's keys are waited for at most five seconds", async () => {
     // The node has its keys: it asks no more.
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     const asked = issuer.keyRequests

@@ -161,7 +161,7 @@ function describeTakenAway(): void {
   ]
 
   it.each(ways)(
-    "a revocation through %s closes the token's connections on every node with the documented code and refuses it afterwards",
+    "a revocation through %s closes the token's connections on every node with the documented code and refuses it later",
     async (...way) => {
       const [what, take, refused] = way
       const code = refused === 401 ? 4001 : 4003

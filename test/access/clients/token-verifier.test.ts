@@ -157,7 +157,7 @@ describe('a revoked token', () => {
 })
 
 describe('the cache of verified tokens', () => {
-  it('the cache of verified tokens returns a cached token without using the key again', async () => {
+  it('the token cache returns a cached token without using the key again', async () => {
     let lookups = 0
     const token = await newToken()
     const first = await verifier.verify(token)
@@ -172,7 +172,7 @@ describe('the cache of verified tokens', () => {
     expect(await verifier.verify(await newToken())).toMatchObject({ ok: false })
   })
 
-  it('the cache of verified tokens drops a token together with its key', async () => {
+  it('the token cache drops a token together with its key', async () => {
     const token = await newToken()
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
     directory.replace({ customers: [], clients: [], keys: [other], authority })
@@ -181,7 +181,7 @@ describe('the cache of verified tokens', () => {
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
   })
 
-  it('the cache of verified tokens does not keep refused tokens', async () => {
+  it('the token cache does not keep refused tokens', async () => {
     const token = forge({ ...HEADER, kid: 'key-2' }, claims(), other.privateKey)
     expect(await verifier.verify(token)).toMatchObject({ ok: false })
     directory.replace({ customers: [], clients: [], keys: [key, other], authority })
@@ -204,7 +204,7 @@ describe('the cache of verified tokens', () => {
     return { reads, cached: createTokenVerifier({ directory, clock, issuer }) }
   }
 
-  it('the cache of verified tokens keeps the token of a client while another client uses any number of them', async () => {
+  it('the token cache keeps the token of a client while another client uses any number of them', async () => {
     const { reads, cached } = countedVerifier()
     await cached.verify('B')
     for (let count = 0; count < 12_000; count++) await cached.verify(`A ${count}`)
@@ -214,7 +214,7 @@ describe('the cache of verified tokens', () => {
     expect([reads.get('B'), reads.get('A 11000'), reads.get('A 9000')]).toEqual([1, 1, 2])
   })
 
-  it('the cache of verified tokens keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
+  it('the token cache keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
     const { reads, cached } = countedVerifier()
     await cached.verify('used')
     await cached.verify('unused')

@@ -26,7 +26,7 @@ class Callers {
 }
 
 describe('places of a fair queue', () => {
-  it('places of a fair queue go to one key after the other, to preferred callers first, and to callers of a key in order', async () => {
+  it("fair-queue places go to one key after the other, to preferred callers first, and to a key's callers in order", async () => {
     const callers = new Callers(2, 100)
     const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((id) => callers.arrive(id, { key: id.charAt(0) }))
     all.push(callers.arrive('known', { isPreferred: true }))
@@ -36,7 +36,7 @@ describe('places of a fair queue', () => {
     await Promise.all(all)
   })
 
-  it('places of a fair queue are refused when too many callers wait, and given up when the connection closes', async () => {
+  it('fair-queue places are refused when too many callers wait, and given up when the connection closes', async () => {
     const callers = new Callers(1, 3)
     const socket = new EventEmitter()
     const first = callers.arrive('first')

@@ -161,7 +161,7 @@ describe('one person alone', () => {
     expect(await state()).toEqual(before)
   })
 
-  it('one person alone cannot use a second token of the own name, nor one that was issued while no second person was needed', async () => {
+  it('one person alone cannot use a second token of the own name, nor one from the time before a second person was needed', async () => {
     require([])
     tokens.set('amy too', (await ask('amy', 'POST', '/operators/amy/tokens', { name: 'second' })).body.token)
     tokens.set('ann by amy', (await ask('amy', 'POST', '/operators/ann/tokens', { name: 'second' })).body.token)

@@ -95,7 +95,7 @@ describe('a login at the issuer', () => {
     expect(await browser.session()).toBe(401)
   })
 
-  it('a login at the issuer ends with the address that ends the login at the issuer too, at which the issuer asks the person', async () => {
+  it('a login at the issuer ends with the address at which the issuer asks the person to end its own session too', async () => {
     const browser = newBrowser()
     await signIn(browser, 'ada-0001')
     const session = await browser.session()
@@ -115,7 +115,7 @@ describe('a login at the issuer', () => {
     expect(page.text).toContain('Do you want to sign-out')
   })
 
-  it('a login at the issuer of a person without an operator shows the subject to this browser alone, and is in the audit trail', async () => {
+  it('a login at the issuer without an operator shows the subject to this browser alone, and is in the audit trail', async () => {
     const browser = newBrowser()
     const page = await signIn(browser, 'eve-0003')
     expect([page.url.href, await browser.session()]).toEqual([`${CONSOLE_ORIGIN}/console/`, 401])
@@ -203,7 +203,7 @@ describe('a login at the issuer', () => {
     }
   })
 
-  it('a login at the issuer is refused with its reason ten times from one address, then as one of too many, and succeeds in between', async () => {
+  it('a login at the issuer is refused with its reason ten times per address, then as too many, and succeeds in between', async () => {
     const address = '198.51.100.7'
     const refusals: (string | undefined)[] = []
     for (let count = 0; count < 11; count++) {
@@ -225,7 +225,7 @@ describe('a login at the issuer', () => {
 })
 
 describe('the subject of an operator', () => {
-  it('the subject of an operator is set by an admin, replaces the password, and a reset removes it', async () => {
+  it("an operator's subject is set by an admin, replaces the password, and a reset removes it", async () => {
     const person = await Person.create(node, 'carl', 'viewer')
     const login = { name: 'carl', password: person.password, totp: person.code() }
     const session = await person.logIn()
@@ -245,7 +245,7 @@ describe('the subject of an operator', () => {
     expect(updates).toMatchObject([{ detail: { openid: { issuer: `${provider.url}/`, subject: 'carl-0004' } } }])
   })
 
-  it('the subject of an operator ends an open setup link, and is removed by null', async () => {
+  it("an operator's subject ends an open setup link, and is removed by null", async () => {
     const { body } = await node.ask('POST', '/operators', { name: 'dora', role: 'viewer' })
     const token = body.setup_link.split('#setup=')[1]
     await node.ask('PATCH', '/operators/dora', { subject: 'dora-0005' })
@@ -254,7 +254,7 @@ describe('the subject of an operator', () => {
     expect([removed.body.openid, removed.body.has_password]).toEqual([undefined, false])
   })
 
-  it('the subject of an operator belongs to one operator, and needs no setup link', async () => {
+  it("an operator's subject belongs to one operator, and needs no setup link", async () => {
     const created = await node.ask('POST', '/operators', { name: 'finn', role: 'viewer', subject: 'finn-0006' })
     expect([created.status, created.body.setup_link]).toEqual([200, undefined])
     const taken = [
@@ -266,7 +266,7 @@ describe('the subject of an operator', () => {
     expect((await node.ask('POST', '/operators', { name: 'gina', role: 'viewer', subject: 'ä' })).status).toBe(400)
   })
 
-  it('the subject of an operator of an earlier issuer counts for no login at this one', async () => {
+  it("an operator's subject of an earlier issuer counts for no login at this one", async () => {
     const { db } = node
     const tables = db.tables<{ operators: { name: string; issuer: string } }>()
     await node.ask('POST', '/operators', { name: 'hugo', role: 'admin', subject: 'bob-0002-old' })
@@ -286,7 +286,7 @@ describe('the subject of an operator', () => {
     expect((await browser.loginWays()).openid.refusal).toEqual({ reason: 'unknown_operator', subject: 'bob-0002' })
   })
 
-  it('the subject of an operator cannot be set without an issuer, which is then not offered either', async () => {
+  it("an operator's subject cannot be set without an issuer, which is then not offered either", async () => {
     const plain = await openOperatorNode()
     try {
       const { status, body } = await plain.ask('POST', '/operators', { name: 'ada', role: 'viewer', subject: 'x' })

@@ -37,7 +37,7 @@ describe('a login', () => {
     expect((await node.ask('GET', `/operators/${person.name}`)).body).toMatchObject({ has_password: true })
   })
 
-  it('a login fails in one way, whatever is wrong', async () => {
+  it('a login fails with one error, whatever is wrong', async () => {
     const person = await newPerson()
     const withoutPassword = (await node.ask('POST', '/operators', { name: 'not-set-up', role: 'viewer' })).body.name
     const disabled = await newPerson()
@@ -317,7 +317,7 @@ describe('a setup link', () => {
     expect(rows.map(({ action }) => action)).toEqual(['operator.login', 'operator.setup', 'operator.create'])
   })
 
-  it('a setup link is not used up by a wrong code, and not without a password', async () => {
+  it('a setup link is not used up by a wrong code or a missing password', async () => {
     const token = await newLink()
     expect(codeOf(await node.ask('POST', '/setup/confirm', { token, totp: '000000' }, {}))).toEqual([
       409,

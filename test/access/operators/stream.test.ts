@@ -49,7 +49,7 @@ async function connect(
 }
 
 describe('the stream of the operator listener', () => {
-  it('the stream of the operator listener shows the book of every market, and is in no count of the customers’ connections', async () => {
+  it('the operator stream shows the book of every market, and is in no count of the customers’ connections', async () => {
     const { socket } = await connect(bearer)
     expect(socket?.protocol).toBe('tidegate.v1')
     const message = once(socket as WebSocket, 'message')
@@ -62,7 +62,7 @@ describe('the stream of the operator listener', () => {
     expect([live.hub.sessions.size, [...live.hub.markets][0]?.clientCount]).toEqual([0, 0])
   })
 
-  it('the stream of the operator listener is refused without credentials, without the extended protocol, and everywhere else', async () => {
+  it('the operator stream is refused without credentials, without the extended protocol, and on every other listener', async () => {
     expect(await connect({})).toEqual({ status: 401, code: 'unauthorized' })
     expect(await connect({ authorization: 'Bearer wrong' })).toEqual({ status: 401, code: 'invalid_token' })
     expect(await connect(bearer, undefined, ['tidegate.default'])).toEqual({ status: 400, code: 'bad_handshake' })
@@ -72,7 +72,7 @@ describe('the stream of the operator listener', () => {
     expect(await connect({ ...bearer, host: 'attacker.example' })).toMatchObject({ status: 421 })
   })
 
-  it('the stream of the operator listener is opened by a session only from a page of the listener', async () => {
+  it('the operator stream is opened by a session only from a page of the listener', async () => {
     const person = await Person.create(node, 'vera', 'viewer')
     const { cookie, csrf } = await person.logIn()
     const ofPage = (secret: string) => ['tidegate.v1', `bearer.${secret}`]
@@ -93,7 +93,7 @@ describe('the stream of the operator listener', () => {
     })
   })
 
-  it('the stream of the operator listener is closed at once when what opened it ends, and other streams are not', async () => {
+  it('the operator stream is closed at once when its session or token ends, and other streams are not', async () => {
     const person = await Person.create(node, 'otto', 'viewer')
     const { body: token } = await node.ask('POST', '/operators/otto/tokens', { name: 'display' })
     const other = await connect(bearer)
@@ -115,7 +115,7 @@ describe('the stream of the operator listener', () => {
     expect(other.socket?.readyState).toBe(WebSocket.OPEN)
   })
 
-  it('the stream of the operator listener is closed at once when its session ends on another node', async () => {
+  it('the operator stream is closed at once when its session ends on another node', async () => {
     const person = await Person.create(node, 'nora', 'viewer')
     const { headers } = await person.logIn()
     const { socket } = await connect(headers)
@@ -129,7 +129,7 @@ describe('the stream of the operator listener', () => {
     }
   })
 
-  it('the stream of the operator listener is closed at once when its session has been idle for too long, and use on any node moves that end', async () => {
+  it('the operator stream is closed at once when its session was idle for too long, and use on any node moves that end', async () => {
     const person = await Person.create(node, 'ines', 'viewer')
     const { headers } = await person.logIn()
     const second = await openOperatorNode({ db: node.db, hub: live.hub })
@@ -154,7 +154,7 @@ describe('the stream of the operator listener', () => {
     }
   })
 
-  it('the stream of the operator listener is closed at once twelve hours after the login, however much it is used', async () => {
+  it('the operator stream is closed at once twelve hours after the login, however much it is used', async () => {
     const person = await Person.create(node, 'hugo', 'viewer')
     const { headers } = await person.logIn()
     const { socket } = await connect(headers)
@@ -170,7 +170,7 @@ describe('the stream of the operator listener', () => {
     expect(await withoutTime(node, closed)).toEqual([4003, Buffer.from('access revoked')])
   })
 
-  it('the stream of the operator listener is closed at once when a further login ends its session', async () => {
+  it('the operator stream is closed at once when a further login ends its session', async () => {
     const person = await Person.create(node, 'paul', 'viewer')
     const { headers } = await person.logIn()
     const { socket } = await connect(headers)

@@ -165,7 +165,7 @@ describe('the cursor of a list', () => {
     who.call('GET', `${path}?${encode(query)}`)
   const cursorOf = async (query: Record<string, string>) => (await list(query)).body.next_page_cursor as string
 
-  it('the cursor of a list is valid for its list, with another limit, and with equivalent filters', async () => {
+  it("a list's cursor is valid for its list, with another limit, and with equivalent filters", async () => {
     const page_cursor = await cursorOf({ limit: '2', 'created_at.gte': '2020-01-01T00:00:00Z' })
     for (const time of ['2020-01-01T00:00:00Z', '2020-01-01T01:00:00.000+01:00', '2019-12-31T23:59:59.9995Z']) {
       const { status, body } = await list({ limit: '5', 'created_at.gte': time, order_by: 'CREATED_AT', page_cursor })
@@ -173,7 +173,7 @@ describe('the cursor of a list', () => {
     }
   })
 
-  it('the cursor of a list is invalid for any other list', async () => {
+  it("a list's cursor is invalid for any other list", async () => {
     const page_cursor = await cursorOf({ limit: '2', identity_id: 'alice' })
     const stranger = await node.newCustomer()
     const misuses = [
@@ -189,14 +189,14 @@ describe('the cursor of a list', () => {
     for (const { status, body } of misuses) expect([status, body.code]).toEqual([400, 'invalid_cursor'])
   })
 
-  it('the cursor of a list that is empty means the first page, also of the operator’s lists', async () => {
+  it("a list's cursor that is empty means the first page, also of the operator’s lists", async () => {
     expect((await list({ page_cursor: '', limit: '2' })).text).toBe((await list({ limit: '2' })).text)
     const empty = await node.operator('GET', '/accounts?page_cursor=&limit=2')
     expect(empty.text).toBe((await node.operator('GET', '/accounts?limit=2')).text)
     expect((await node.operator('GET', '/customers?page_cursor=&limit=1')).status).toBe(200)
   })
 
-  it('the cursor of a list is validated also when the time range is empty', async () => {
+  it("a list's cursor is validated also when the time range is empty", async () => {
     const never = { 'created_at.lt': '2020-01-01T00:00:00Z', 'created_at.gt': '2020-01-01T00:00:00Z' }
     expect((await list(never)).body).toEqual({ items: [] })
     expect((await list({ ...never, page_cursor: 'x' })).body.code).toBe('invalid_cursor')

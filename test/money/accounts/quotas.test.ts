@@ -114,7 +114,7 @@ describe('the creations of a day', () => {
     return (rows[0] as { seconds: number }).seconds
   }
 
-  it('the creations of a day are limited with 429 and the seconds until midnight UTC by the store’s clock, and start again on the next day', async () => {
+  it("a day's creations over the limit are 429 with the seconds until midnight UTC by the store's clock", async () => {
     await onOneDay(node.db, async () => {
       const customer = await node.newCustomer()
       const { profileId } = await newAccount(customer)
@@ -142,7 +142,7 @@ describe('the creations of a day', () => {
     })
   })
 
-  it('the creations of a day are exact when 50 requests come at once at two nodes', async () => {
+  it("a day's creations are exact when 50 requests come at once at two nodes", async () => {
     await onOneDay(node.db, async () => {
       const customer = await node.newCustomer()
       const colleague = await other.newClient(customer.customerId)
@@ -156,7 +156,7 @@ describe('the creations of a day', () => {
     })
   })
 
-  it('the creations of a day do not include those of the operator, which creates profiles meanwhile', async () => {
+  it("a day's creations do not include those of the operator, which creates profiles meanwhile", async () => {
     await onOneDay(node.db, async () => {
       const { customerId, ...customer } = await node.newCustomer()
       limit({ creations_per_day: 1 })
@@ -170,7 +170,7 @@ describe('the creations of a day', () => {
 })
 
 describe('the usage shown to the operator', () => {
-  it('the usage shown to the operator is what a customer has used and may use on the current day', async () => {
+  it("the usage shown to the operator has a customer's used and allowed amounts of the current day", async () => {
     await onOneDay(node.db, async () => {
       limit({})
       const customer = await node.newCustomer()

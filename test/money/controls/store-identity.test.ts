@@ -154,7 +154,7 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
     await node.watch.stop()
   })
 
-  it('a store on PostgreSQL hands out nothing on another timeline, nor behind what a process has seen of its log', async () => {
+  it('a store on PostgreSQL hands out nothing on another timeline, nor behind the log position that a process has seen', async () => {
     const db = openServer(await migratedDatabase())
     const data = temporaryFolder()
     await (await watchOf(db, data)).watch.stop()

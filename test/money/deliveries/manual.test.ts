@@ -226,7 +226,7 @@ describe('a claim of one delivery', () => {
 })
 
 describe('gates', () => {
-  it('gates are read before a delivery is handed out, and one that they stop does not stop others', async () => {
+  it('gates are read before a delivery is handed out, and a stopped delivery does not stop others', async () => {
     const [blocked = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     const [open = ''] = await addDeliveries(db, await addOwner(db), 1)
@@ -353,7 +353,7 @@ describe('a settlement', () => {
     expect(await actionsOf(id)).toEqual(['delivery.settle'])
   })
 
-  it('a settlement names the present attempt', async () => {
+  it('a settlement names the present attempt of its delivery', async () => {
     const id = await claimedOne()
     await letPass(db, [id], 61)
     await claim()
@@ -409,7 +409,7 @@ describe('the first payment to a destination', () => {
 })
 
 describe('a failure', () => {
-  it('a failure gives the money back, once', async () => {
+  it('a failed delivery gives the money back, once', async () => {
     const id = await claimedOne()
     await fail(id, { reason: 'the account is closed', attempt: 1 })
     await fail(id, { reason: 'the account is closed', attempt: 1 })
@@ -422,7 +422,7 @@ describe('a failure', () => {
     expect(await actionsOf(id)).toEqual(['delivery.fail'])
   })
 
-  it('a failure is possible before anything was handed out, and not after it was paid', async () => {
+  it('a delivery can fail before anything was handed out, and not after it was paid', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await fail(id, { reason: 'not wanted', attempt: 0 })
     const paid = await claimedOne()
@@ -431,7 +431,7 @@ describe('a failure', () => {
     await expect(fail(paid, { reason: 'no', attempt: 1 })).rejects.toMatchObject({ status: 409, extras: { meta } })
   })
 
-  it("a failure repays the profile's debt with the returned money", async () => {
+  it("a failed delivery repays the profile's debt with the returned money", async () => {
     const id = await claimedOne()
     await db.transaction((transaction) =>
       sql`update balances set receivable = 400000 where profile_id = ${owner.profileId}`.execute(transaction),
@@ -440,7 +440,7 @@ describe('a failure', () => {
     expect(await balance()).toEqual({ ...NOTHING, available: 1_100_000n })
   })
 
-  it('a failure of a return gives it back to the held amount', async () => {
+  it('a failed return gives the money back to the held amount', async () => {
     const depositId = '018f0000-0000-7000-8000-0000000000bb'
     const id = await claimedOne({ failsTo: 'held', owner: { depositId } })
     await fail(id, { reason: 'closed', attempt: 1 })

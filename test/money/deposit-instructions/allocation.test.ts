@@ -225,7 +225,7 @@ describe('an address pool', () => {
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'pool_empty', '60'])
   })
 
-  it('an address pool assigns the imported addresses in their order, each once, until it is empty; repeating an import changes nothing', async () => {
+  it('an address pool assigns the imported addresses in order, each once, until it is empty; a repeated import is ignored', async () => {
     const holder = await newHolder()
     const addresses = upTo(3).map(solana.addressAt)
     expect((await importing('SOLANA', addresses)).body).toEqual({ network: 'SOLANA', free: 3, used: 0, added: 3 })

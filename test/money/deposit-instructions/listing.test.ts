@@ -94,7 +94,7 @@ async function read(customer: RestCustomer, filters: Filters, order: string, lim
 }
 
 describe('the list of deposit addresses', () => {
-  it('the list of deposit addresses equals the list in memory for any combination of filters, in both orders, in pages of any size', async () => {
+  it('the deposit address list equals the list in memory for any filters, in both orders, in pages of any size', async () => {
     const valuesOf = (name: keyof typeof FILTERS) =>
       fc.subarray(
         [...new Set(made.map((address) => address[FILTERS[name]] ?? 'none')), 'nothing', NO_ONE].filter(
@@ -130,7 +130,7 @@ describe('the list of deposit addresses', () => {
   })
 
   it.each(Object.keys(FILTERS) as (keyof typeof FILTERS)[])(
-    'the list of deposit addresses accepts 100 entries of %s, and no more',
+    'the deposit address list accepts 100 entries of %s, and no more',
     async (name) => {
       const [customer] = customers as [RestCustomer]
       const known = made.map((address) => address[FILTERS[name]]).filter((value) => value !== undefined)
@@ -148,7 +148,7 @@ describe('the list of deposit addresses', () => {
     },
   )
 
-  it('the list of deposit addresses accepts all five arrays with 100 entries at once', async () => {
+  it('the deposit address list accepts all five arrays with 100 entries at once', async () => {
     const [customer] = customers as [RestCustomer]
     const values = Array.from({ length: 100 }, (_, index) => NO_ONE.replace(/...$/, String(index + 100)))
     const names = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
@@ -159,7 +159,7 @@ describe('the list of deposit addresses', () => {
     expect((await customer.call('GET', queryOf(Object.fromEntries(hit)))).body).toEqual({ items: [first] })
   })
 
-  it('the list of deposit addresses finds a record by the time that it shows, and by the ends of a range', async () => {
+  it('the deposit address list finds a record by the time that it shows, and by the ends of a range', async () => {
     const [customer] = customers as [RestCustomer]
     const all = matching(customer, {})
     const one = all[5] as Address
@@ -175,7 +175,7 @@ describe('the list of deposit addresses', () => {
     expect(await found(`created_at.gt=${one.created_at}&created_at.lt=${one.created_at}`)).toEqual([])
   })
 
-  it('the list of deposit addresses accepts ids in any case and with commas; compares other ids byte by byte', async () => {
+  it('the deposit address list accepts ids in any case and with commas; compares other ids byte by byte', async () => {
     const [customer] = customers as [RestCustomer]
     const [first, second] = matching(customer, {}) as [Address, Address]
     const answer = await customer.call('GET', `${PATH}?order=ASC&ids=${first.id.toUpperCase()},${second.id}`)
@@ -199,12 +199,12 @@ describe('the list of deposit addresses', () => {
     ['order_by=UPDATED_AT', 'order_by'],
     ['created_at.gt=yesterday', 'created_at.gt'],
     ['created_at.lt=2026-02-30T00:00:00Z', 'created_at.lt'],
-  ])('the list of deposit addresses refuses %s', async (query, parameter) => {
+  ])('the deposit address list refuses %s', async (query, parameter) => {
     const { status, body } = await (customers[0] as RestCustomer).call('GET', `${PATH}?${query}`)
     expect([status, body.code, body.errors[0].parameter]).toEqual([400, 'invalid_request', parameter])
   })
 
-  it('the list of deposit addresses refuses a cursor of another filter, order, customer or list, and accepts any limit with its own', async () => {
+  it('the deposit address list refuses a cursor of another filter, order, customer or list, and allows another limit', async () => {
     const [customer, other] = customers as [RestCustomer, RestCustomer]
     const cursorOf = async (query: string) => (await customer.call('GET', `${PATH}?${query}`)).body.next_page_cursor
     const cursor = await cursorOf('limit=2&identity_ids=alice')
@@ -221,7 +221,7 @@ describe('the list of deposit addresses', () => {
     expect(await status(customer, '/v2/identity/accounts?')).toBe('invalid_cursor')
   })
 
-  it('the list of deposit addresses ignores unknown parameters, and names them', async () => {
+  it('the deposit address list ignores unknown parameters, and names them', async () => {
     const { status, headers } = await (customers[0] as RestCustomer).call('GET', `${PATH}?colour=blue&limit=1`)
     expect([status, headers.get('tidegate-ignored-parameters')]).toEqual([200, 'colour'])
   })

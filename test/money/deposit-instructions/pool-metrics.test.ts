@@ -16,7 +16,7 @@ describe('the metric of free pool addresses', () => {
   })
   afterAll(() => db?.close())
 
-  it('the metric of free pool addresses is absent without an import, the number of free addresses, and 0 when all are assigned', async () => {
+  it('the metric of free pool addresses is absent without an import, else their number, and 0 when all are assigned', async () => {
     expect(await samples()).toEqual([])
     await addToPool('solana', 3)
     expect(await samples()).toEqual(['tidegate_address_pool_free{network="SOLANA"} 3'])

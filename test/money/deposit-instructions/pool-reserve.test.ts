@@ -70,7 +70,7 @@ const freeOfPool = async () => {
 }
 
 describe('the reserve of a pool', () => {
-  it('the reserve of a pool is not assigned to a customer that takes as many as it can, and is assigned to others', async () => {
+  it("a pool's reserve is not assigned to a customer that takes as many as it can, and is assigned to others", async () => {
     await importAddresses(20)
     const [greedy, modest, late] = [await newHolder(), await newHolder(), await newHolder()]
     const before = await refusalsOf(node)
@@ -86,7 +86,7 @@ describe('the reserve of a pool', () => {
     expect(await askTimes(await newHolder(), 2)).toEqual(['given', 'pool_empty'])
   })
 
-  it('the reserve of a pool is computed again with every import, so that addresses received earlier do not count', async () => {
+  it("a pool's reserve is computed again with every import, so that addresses received earlier do not count", async () => {
     await importAddresses(10)
     const [first, second] = [await newHolder(), await newHolder()]
     expect(await askTimes(first, 9)).toEqual([...given(8), ...reserved(1)])
@@ -97,7 +97,7 @@ describe('the reserve of a pool', () => {
     expect(await freeOfPool()).toBe(2)
   })
 
-  it('the reserve of a pool is empty for a small pool and at 0 percent; the setting can change at run time', async () => {
+  it("a pool's reserve is empty for a small pool and at 0 percent; the setting can change at run time", async () => {
     await importAddresses(4)
     expect(await askTimes(await newHolder(), 5)).toEqual([...given(4), 'pool_empty'])
     await importAddresses(10)
@@ -110,7 +110,7 @@ describe('the reserve of a pool', () => {
     expect(await askTimes(holder, 7)).toEqual([...given(5), ...reserved(2)])
   })
 
-  it('the reserve of a pool applies to the addresses of rules, also when the operator approves them', async () => {
+  it("a pool's reserve applies to the addresses of rules, also when the operator approves them", async () => {
     node.live.config = configOf({ 'rules.approval': 'required' })
     await importAddresses(5)
     const holder = await newHolder()
@@ -125,7 +125,7 @@ describe('the reserve of a pool', () => {
     expect((await node.operator('POST', `/rules/${rule.id}/approve`)).body.status).toBe('ACTIVE')
   })
 
-  it('the reserve of a pool is not assigned to a customer with 30 concurrent requests, and no address is assigned twice', async () => {
+  it("a pool's reserve is not assigned to a customer with 30 concurrent requests, and no address is assigned twice", async () => {
     await importAddresses(20)
     const holder = await newHolder()
     const answers = await Promise.all(upTo(30).map(() => ask(holder)))
@@ -135,7 +135,7 @@ describe('the reserve of a pool', () => {
     expect(await freeOfPool()).toBe(4)
   })
 
-  it('the reserve of a pool is reduced when an address is assigned, and not when that fails', async () => {
+  it("a pool's reserve is reduced when an address is assigned, and not when that fails", async () => {
     await importAddresses(10)
     const holder = await newHolder()
     const tables = node.db.tables()

@@ -226,7 +226,7 @@ describe('the body of a new deposit address', () => {
 describe('the owner of an address', () => {
   const owners = (address: string) => node.operator('GET', `/deposit-addresses?address=${encodeURIComponent(address)}`)
 
-  it('the owner of an address is found by any spelling of it, and not by an unknown address', async () => {
+  it("an address's owner is found by any spelling of it, and not by an unknown address", async () => {
     const { body: evm } = await create({ crypto_network: 'BASE', ref_id: 'found' })
     const { body: bitcoin } = await create()
     const { body: cash } = await create({ crypto_network: 'BITCOIN_CASH' })

@@ -140,7 +140,7 @@ it.each(Object.entries(KINDS))('%s repays the debt of its profile first', async 
   expect(await balancesOf(stand, owner.profileId, 'USDG')).toMatchObject({ receivable: String(SEVEN) })
 })
 
-it('one credit of a batch repays the debt, and a credit from what the profile owes repays nothing', async () => {
+it("one credit of a batch repays the debt, and a credit from the profile's own debt repays nothing", async () => {
   const owner = await customerProfile()
   await owe(owner, 'USDC')
   const { profileId } = owner

@@ -82,7 +82,7 @@ describe('a deposit above review_above.deposits', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '101000000' })
   })
 
-  it('a deposit above review_above.deposits is held when the operator assigns it, and the rules of the assignment run at its release', async () => {
+  it('a deposit above review_above.deposits is held when the operator assigns it, and its rules run at the release', async () => {
     const profileId = await newProfile(stand)
     const { id } = await report(stand, wireOf({}, { amount: '500' }))
     expect(await act(id, 'assign', { profile_id: profileId, run_rules: false })).toMatchObject(REVIEWED)

@@ -196,7 +196,7 @@ describe(`many writers at once (seed ${SEED})`, () => {
     })
   }
 
-  it('many writers at once never deadlock, and leave exactly what was committed; each comparison meanwhile agrees', async () => {
+  it('many writers at once never deadlock, and leave exactly the committed amounts; each comparison meanwhile agrees', async () => {
     const random = new Random(SEED)
     const batches = Array.from({ length: ROUNDS }, () => randomPostings(random))
     const committed: Posting[] = []
@@ -621,7 +621,7 @@ describe('the comparison of transfers', () => {
       ({ profile }) => [[`transfers of ${profile} in ffffffff-0000-7000-8000-000000000000`, '3', '0']],
     ],
   ] as readonly [string, string, (ids: Awaited<ReturnType<typeof depositAndPay>>) => readonly (readonly string[])[]][])(
-    'the comparison of transfers finds %s',
+    'the transfer comparison finds %s',
     async (_, statement, expected) => {
       const ids = await depositAndPay()
       const { deposit, payment, profile } = ids
@@ -684,7 +684,7 @@ describe('the upkeep', () => {
 })
 
 describe('a comparison that does not end', () => {
-  it('a comparison that does not end is overdue after an hour, which the state, a metric and one log line an hour report', async () => {
+  it('an endless comparison is overdue after an hour, as the state, a metric and one log line an hour report', async () => {
     const clock = new VirtualClock()
     const metrics = createMetricsRegistry()
     const { log, lines } = captureLog()

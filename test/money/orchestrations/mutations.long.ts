@@ -71,7 +71,7 @@ afterEach(() => {
 
 describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (needs PostgreSQL):', () => {
   it.each(Object.entries(MUTATIONS))(
-    'the simulation notices when this is switched off: %s',
+    'the simulation notices that this is switched off: %s',
     async (guard, mutation) => {
       const applied = mutate(mutation.statements ?? [])
       const noticed: string[] = []

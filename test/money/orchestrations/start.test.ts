@@ -78,7 +78,7 @@ describe('starting orchestrations', () => {
 })
 
 describe('the reversal of a deposit', () => {
-  it('the reversal of a deposit ends its orchestration before the conversion and makes the money available', async () => {
+  it("a deposit's reversal ends its orchestration before the conversion and makes the money available", async () => {
     const started = orchestration()
     const before = await balanceOf(db, owner.profileId, 'USDC')
     await start(started)
@@ -91,7 +91,7 @@ describe('the reversal of a deposit', () => {
     expect(await balanceOf(db, owner.profileId, 'USDC')).toEqual(after)
   })
 
-  it('the reversal of a deposit leaves a converted orchestration', async () => {
+  it("a deposit's reversal leaves a converted orchestration", async () => {
     const started = orchestration()
     await start(started)
     await sql`update orchestrations set step = 'deliver' where id = ${started.id}`.execute(db.tables())

@@ -105,7 +105,7 @@ async function startInEveryState() {
 }
 
 describe('orchestrations in every state', () => {
-  it('orchestrations in every state are finished by this version, which leaves what a newer one knows', async () => {
+  it('orchestrations in every state are finished by this version, which leaves states that only a newer one knows', async () => {
     const { known, claimed, held, screened } = await startInEveryState()
     const left = [claimed, held, screened]
     const before = await Promise.all(left.map((id) => orchestrationRow(db, id)))
@@ -172,7 +172,7 @@ describe('deliveries in every state', () => {
       reportSettled(transaction, DELIVERY_OWNERS, 'operator', id, { reference: `payment of ${id}`, attempt }),
     )
 
-  it('deliveries in every state are finished by this version, which leaves what a newer one knows', async () => {
+  it('deliveries in every state are finished by this version, which leaves states that only a newer one knows', async () => {
     const ids = await newDeliveries(8)
     const [waiting = '', claimed = '', paused = '', sent = '', unknown = '', settled = '', state = '', channel = ''] =
       ids

@@ -9,7 +9,7 @@ describe('the status of a rule', () => {
     ['DELETED', []],
   ]
 
-  it.each(steps)('the status of a rule has the documented steps from %s', (present, next) => {
+  it.each(steps)("a rule's status has the documented steps from %s", (present, next) => {
     for (const wanted of RULE_STATUSES) {
       const expected = wanted === present ? 'unchanged' : next.includes(wanted) ? 'step' : 'impossible'
       expect(stepTo(present, wanted), wanted).toBe(expected)

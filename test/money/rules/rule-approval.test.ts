@@ -147,7 +147,7 @@ describe('an invalid step', () => {
     ['delete', 'reject'],
     ['reject', 'approve'],
     ['reject', 'delete'],
-  ])('an invalid step after %s is %s', async (first, second) => {
+  ])('an invalid step after %s is answered %s', async (first, second) => {
     const { id } = await make()
     const { body: before } = await node.operator('POST', `/rules/${id}/${first}`, bodies[first])
     const answer = await node.operator('POST', `/rules/${id}/${second}`, bodies[second])

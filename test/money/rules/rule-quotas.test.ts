@@ -78,7 +78,7 @@ describe('the number of rules', () => {
 })
 
 describe('a rule that waits for approval', () => {
-  it('a rule that waits for approval counts its address when it is approved, but not towards the creations of the customer’s day', async () => {
+  it("a rule that waits for approval counts its address when it is approved, but not towards the customer's day", async () => {
     await onOneDay(node.db, async () => {
       const holder = await newHolder()
       const { customerId } = holder.customer
@@ -92,7 +92,7 @@ describe('a rule that waits for approval', () => {
     })
   })
 
-  it('a rule that waits for approval is not approved beyond the quota of addresses, and is approved once the quota is raised', async () => {
+  it('a rule that waits for approval is not approved beyond the address quota, and is once the quota is raised', async () => {
     const holder = await newHolder()
     configure({ 'rules.approval': 'required', 'quotas.addresses_max': '0' })
     const { rule } = (await makeRule(holder)).body

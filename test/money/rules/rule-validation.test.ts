@@ -143,7 +143,7 @@ describe('the body of a rule', () => {
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
   })
 
-  it('the body of a rule with an unknown network is rejected with this error and those of its terms', async () => {
+  it("a rule's body with an unknown network is rejected with this error and those of its terms", async () => {
     const strange = await create({ source: { crypto: { network: 'TRON' } } })
     expect(strange.body.detail).toMatch(/^\/source\/crypto\/network: "TRON" is none of BITCOIN, /)
     const terms = await create({ source_asset: 'EUR', ...onEthereum(`${ETHEREUM_ADDRESS}0`) })
@@ -161,12 +161,12 @@ describe('the body of a rule', () => {
     ['__proto__', `{"__proto__":{},${JSON.stringify(ruleBody('x')).slice(1)}`, '/__proto__'],
     ['U+0000', '{"ref_id":"a\\u0000"}', '/ref_id'],
     ['half a surrogate pair', '{"source":{"crypto":{"network":"\\ud83e"}}}', '/source/crypto/network'],
-  ])('the body of a rule rejects %s', async (_what, text, pointer) => {
+  ])("a rule's body rejects %s", async (_what, text, pointer) => {
     const answer = await customer.call('POST', RULES, text)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   })
 
-  it('the body of a rule is validated against the current markets', async () => {
+  it("a rule's body is validated against the current markets", async () => {
     const changes = { source_asset: 'SOL', destination_asset: 'USD' }
     expect((await create(changes)).status).toBe(200)
     const { config } = node.live

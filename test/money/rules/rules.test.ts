@@ -248,7 +248,7 @@ describe('a disabled account', () => {
 })
 
 describe('the ref_id of a rule', () => {
-  it('the ref_id of a rule is permanent: a second request gets 409 with the first rule, whatever its status is now', async () => {
+  it("a rule's ref_id is permanent: a second request gets 409 with the first rule, whatever its status is now", async () => {
     const rule = await make({ ref_id: 'once' })
     const again = await customer.call('POST', RULES, ruleBody(alice.profileId, { ref_id: 'once', nickname: 'other' }))
     expect(again).toMatchObject({ status: 409, body: { code: 'already_exists', meta: { existing: rule } } })
@@ -257,7 +257,7 @@ describe('the ref_id of a rule', () => {
     expect(later).toMatchObject({ status: 409, body: { meta: { existing: { ...rule, status: 'DELETED' } } } })
   })
 
-  it('the ref_id of a rule is unique per customer, not per client, and independent of other customers', async () => {
+  it("a rule's ref_id is unique per customer, not per client, and independent of other customers", async () => {
     await make({ ref_id: 'shared' })
     const colleague = await node.newClient(customer.customerId)
     expect((await colleague.call('POST', RULES, ruleBody(alice.profileId, { ref_id: 'shared' }))).status).toBe(409)
@@ -265,7 +265,7 @@ describe('the ref_id of a rule', () => {
     await make({ ref_id: 'shared' }, stranger, (await newAccount(stranger)).profileId)
   })
 
-  it('the ref_id of a rule creates one rule and one address for fifty concurrent requests', async () => {
+  it("a rule's ref_id in fifty concurrent requests creates one rule and one address", async () => {
     const racer = await node.newCustomer()
     const { profileId } = await newAccount(racer)
     const body = ruleBody(profileId, { ref_id: 'race' })
@@ -339,7 +339,7 @@ describe('the list of rules', () => {
     }
   })
 
-  it('the list of rules contains all rules of a customer, newest first, also in the deprecated member', async () => {
+  it('the rule list contains all rules of a customer, newest first, also in the deprecated member', async () => {
     expect(await list('', owner)).toEqual({ rules, items: rules })
     expect(await list('?order=ASC', owner)).toEqual({ rules: rules.toReversed(), items: rules.toReversed() })
     const { live } = node
@@ -349,7 +349,7 @@ describe('the list of rules', () => {
     live.config = config
   })
 
-  it('the list of rules is filtered by each of its parameters, and by several at once', async () => {
+  it('the rule list is filtered by each of its parameters, and by several at once', async () => {
     const ids = (matches: (rule: (typeof rules)[number]) => boolean) => rules.filter(matches).map(({ id }) => id)
     const [first = '', second = ''] = profiles
     const some = rules.filter((_, index) => index % 5 === 0).map(({ id }) => id)
@@ -386,7 +386,7 @@ describe('the list of rules', () => {
     ['&status=ACTIVE,DELETED', 5],
     ['&order=ASC&status=DELETED,ACTIVE,PENDING', 7],
     ['&status=ACTIVE&source_asset=USDC', 2],
-  ])('the list of rules returns every rule once in pages: %s by %i', async (query, limit) => {
+  ])('the rule list returns every rule once in pages: %s by %i', async (query, limit) => {
     const whole = (await list(`?limit=1000${query}`, owner)).items
     const paged = []
     let cursor = ''
@@ -399,7 +399,7 @@ describe('the list of rules', () => {
     expect(paged).toEqual(whole)
   })
 
-  it('the list of rules has no cursor on a full last page, and refuses the cursor of another list', async () => {
+  it('the rule list has no cursor on a full last page, and refuses the cursor of another list', async () => {
     expect(Object.keys(await list('?limit=12', owner))).not.toContain('next_page_cursor')
     const { next_page_cursor: cursor } = await list('?limit=2&status=ACTIVE', owner)
     for (const query of ['', '&status=DELETED', '&status=ACTIVE&order=ASC', '&status=ACTIVE&source_asset=BTC']) {
@@ -411,7 +411,7 @@ describe('the list of rules', () => {
     expect(answer.body.code).toBe('invalid_cursor')
   })
 
-  it('the list of rules contains no rule of another customer, whatever the filter', async () => {
+  it('the rule list contains no rule of another customer, whatever the filter', async () => {
     const stranger = await node.newCustomer()
     const ids = rules.map(({ id }) => id).join(',')
     for (const query of ['', `?profile_id=${profiles[0]}`, `?ids=${ids}`, '?status=ACTIVE', '?source_asset=USDC']) {
@@ -419,7 +419,7 @@ describe('the list of rules', () => {
     }
   })
 
-  it('the list of rules names the parameters that it ignores', async () => {
+  it('the rule list names the parameters that it ignores', async () => {
     const answer = await owner.call('GET', `${RULES}?created_at.gt=2020-01-01T00:00:00Z&order_by=CREATED_AT&limit=1`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('tidegate-ignored-parameters')).toBe('created_at.gt, order_by')

@@ -6,7 +6,7 @@ import { propertySettings } from '../../support/property.ts'
 const indents = fc.constantFrom<[string | number]>([0], [2], ['\t'])
 
 describe('pieces of JSON text', () => {
-  it('pieces of JSON text are the members of an object, as they were written', () => {
+  it('JSON text pieces are the members of an object, as they were written', () => {
     const text = '\t{ "a" : 12345678901234567890 , "b\\u0041":[ 1.0,\n"}" ],"c":{"d":"\\\\\\""}, "":1e400\r\n}'
     expect([...memberTexts(text)]).toEqual([
       ['a', '12345678901234567890'],
@@ -17,7 +17,7 @@ describe('pieces of JSON text', () => {
     expect([...memberTexts('{}'), ...memberTexts(' { } ')]).toEqual([])
   })
 
-  it('pieces of JSON text are the elements of an array, as they were written', () => {
+  it('JSON text pieces are the elements of an array, as they were written', () => {
     expect(elementTexts('[ 1.0 , "]", [ ] ,{"a":1},null]')).toEqual(['1.0', '"]"', '[ ]', '{"a":1}', 'null'])
     expect(elementTexts('[]')).toEqual([])
   })

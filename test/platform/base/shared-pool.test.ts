@@ -36,13 +36,13 @@ describe.each([...new Set([...sizes, 4, 5, 10])])('a pool of %i', (size) => {
 })
 
 describe('a pool', () => {
-  it('a pool accepts a first amount that is larger than a quarter, and an only one that is larger than the pool', () => {
+  it('a shared pool accepts a first amount over a quarter, and an only one that is larger than the pool', () => {
     const pool = new SharedPool(100)
     expect([pool.take('A', 40), pool.take('A', 1), pool.take('B', 40)]).toEqual([undefined, 'share', undefined])
     expect(new SharedPool(100).take('A', 500)).toBeUndefined()
   })
 
-  it('a pool follows a size that changes', () => {
+  it('a shared pool follows a changed size', () => {
     let size = 8
     const pool = new SharedPool(() => size)
     expect(takeAll(pool, 'A')).toBe(2)
@@ -50,7 +50,7 @@ describe('a pool', () => {
     expect(takeAll(pool, 'A')).toBe(2)
   })
 
-  it('a pool of one unit is not divided', () => {
+  it('a shared pool of one unit is not divided', () => {
     const pool = new SharedPool(1)
     expect([pool.take('A'), pool.take('B')]).toEqual([undefined, 'pool'])
   })

@@ -13,25 +13,25 @@ describe('the token of an Authorization header', () => {
     ['Bearer abc.def', 'abc.def'],
     ['bearer   abc  ', 'abc'],
     [`Bearer ${'x'.repeat(16_384)}`, 'x'.repeat(16_384)],
-  ])('the token of an Authorization header is read from %s', (header, token) => {
+  ])("an Authorization header's token is read from %s", (header, token) => {
     expect(readBearerToken(header)).toBe(token)
   })
 
   it.each([undefined, '', 'Basic abc', 'token', 'BearerX'])(
-    'the token of an Authorization header is required where the header is %s',
+    "an Authorization header's token is required where the header is %s",
     (header) => {
       expect(refusal(header)).toEqual([401, 'unauthorized', 'Bearer'])
     },
   )
 
   it.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer \u00e9', `Bearer ${'x'.repeat(17_000)}`])(
-    'the token of an Authorization header is not valid in %s',
+    "an Authorization header's token is not valid in %s",
     (header) => {
       expect(refusal(header)).toEqual([401, 'invalid_token', 'Bearer error="invalid_token"'])
     },
   )
 
-  it('the token of an Authorization header costs next to nothing to reject in a header of a megabyte', () => {
+  it("an Authorization header's token costs next to nothing to reject in a header of a megabyte", () => {
     const headers = [
       `Bearer ${'x'.repeat(1_000_000)}`,
       `Bearer ${' '.repeat(1_000_000)}`,

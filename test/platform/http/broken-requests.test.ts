@@ -222,7 +222,7 @@ describe('slowness', () => {
     expectProblem(await answerToHead(`POST /things HTTP/1.1\r\n${head}`), 408, 'request_timeout')
     expect(await metrics.metrics()).toContain('method="POST",route="/own",status="408"} 1')
   })
-  it('a broken head is counted and named in the log without what was sent', async () => {
+  it('a broken head is counted and named in the log without its text', async () => {
     lines.length = 0
     await onlyAnswer('secret-token\r\n\r\n')
     const line = lines.find((each) => each.includes('broken request answered'))

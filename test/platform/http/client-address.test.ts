@@ -45,7 +45,7 @@ describe('the client address', () => {
     ['a mapped peer', ['10.0.0.0/8'], '::ffff:10.1.2.3', '::ffff:203.0.113.9', '203.0.113.9'],
     ['a mapped peer that is not trusted', [], '::ffff:198.51.100.1', undefined, '198.51.100.1'],
     ['names of ranges', ['loopback', 'uniquelocal'], '::1', '2001:db8::1, fd00::1', '2001:db8::1'],
-  ] as const)('the client address is right with %s', (_case, trusted, peer, forwarded, expected) => {
+  ] as const)('the client address is found with %s', (_case, trusted, peer, forwarded, expected) => {
     expect(addressOf(trusted, peer, forwarded)).toBe(expected)
   })
 

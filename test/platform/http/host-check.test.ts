@@ -55,7 +55,7 @@ describe('Origin', () => {
     ['http://localhost', 'localhost:80', false],
     ['http://operator.internal:8081', 'operator.internal:8081', false],
     ['https://localhost:8081', 'localhost:8081', true],
-  ])('the Origin %s is the own one at %s', (origin, host, encrypted) => {
+  ])('the Origin %s is accepted at %s', (origin, host, encrypted) => {
     expect(problemOf({ origin, host }, encrypted)).toBeUndefined()
   })
 

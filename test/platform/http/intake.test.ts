@@ -149,7 +149,7 @@ describe('bytes', () => {
     await expect.poll(() => connections.unfinishedBytes).toBe(WHOLE.length)
   })
 
-  it('bytes of requests sent ahead count one by one, and so does the head behind them', async () => {
+  it('the bytes of requests sent ahead count one by one, and so does the head behind them', async () => {
     const { connections, connect, release } = await open(1_048_576)
     const wait = 'GET /wait HTTP/1.1\r\nHost: x\r\n\r\n'
     const client = await connect(`${wait}${wait}${unfinished(30 * KIBIBYTE)}`)
@@ -160,7 +160,7 @@ describe('bytes', () => {
     await expect.poll(() => connections.unfinishedBytes).toBe(0)
   })
 
-  it('bytes of chunked bodies and of unusual blanks are not taken for the next head', async () => {
+  it('the bytes of chunked bodies and of unusual blanks are not taken for the next head', async () => {
     const { connections, clock, connect } = await open(1_048_576)
     const chunked = await connect('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
     chunked.send(`2\r\n{}\r\n0\r\n\r\n`)

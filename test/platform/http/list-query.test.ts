@@ -56,13 +56,13 @@ async function faults(query: string): Promise<unknown[]> {
 const many = (count: number, name: string, value = 'x') => Array(count).fill(`${name}=${value}`).join('&')
 
 describe('the query of a list', () => {
-  it('the query of a list has defaults', async () => {
+  it('a list query has defaults', async () => {
     const { query, ignored } = await read('')
     expect(query).toEqual({ filters: {}, limit: 100, order: 'DESC', binding: {}, ignored: [] })
     expect(ignored).toBeUndefined()
   })
 
-  it('the query of a list reads an empty cursor as none: the first page', async () => {
+  it('a list query reads an empty cursor as none: the first page', async () => {
     expect((await read('page_cursor=')).query).toEqual((await read('')).query)
   })
 
@@ -129,7 +129,7 @@ describe('the query of a list', () => {
     expect(await faults(query)).toEqual([{ parameter, detail }])
   })
 
-  it('the query of a list names all faults, up to twenty', async () => {
+  it('a list query names all faults, up to twenty', async () => {
     expect(await faults('limit=x&order=y&ids=z')).toEqual([
       { parameter: 'ids', detail: 'must be UUIDs' },
       { parameter: 'limit', detail: 'must be a whole number from 1 to 1000' },
@@ -138,13 +138,13 @@ describe('the query of a list', () => {
     expect(await faults(Array(30).fill('a=%FF').join('&'))).toHaveLength(20)
   })
 
-  it('the query of a list has at most a thousand parameters', async () => {
+  it('a list query has at most a thousand parameters', async () => {
     expect((await read(many(1_000, 'x'))).ignored).toBe('x')
     const error = await read(many(1_001, 'x')).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'invalid_request', message: 'query: has more than 1000 parameters' })
   })
 
-  it('the query of a list with five arrays of a hundred long entries is read', async () => {
+  it('a list query with five arrays of a hundred long entries is read', async () => {
     const value = (index: number) => String(index).padStart(200, 'x')
     const array = (name: string) => Array.from({ length: 100 }, (_, index) => `${name}=${value(index)}`).join('&')
     const { query, ignored } = await read(['ref_ids', 'a', 'b', 'c', 'd'].map(array).join('&'))
@@ -152,7 +152,7 @@ describe('the query of a list', () => {
     expect(ignored).toBe('a, b, c, d')
   })
 
-  it('the query of a list is not repeated in full by the answer to it', async () => {
+  it('a list query is not repeated in full by the answer to it', async () => {
     const errors = await faults(`${'%FF'.repeat(100_000)}=1`)
     expect(JSON.stringify(errors).length).toBeLessThan(1_000)
     expect((await read(`${'%F0%9F%A6%80'.repeat(5_000)}=1`)).ignored?.length).toBeLessThan(1_100)
@@ -176,7 +176,7 @@ describe('the query of a list', () => {
     expect((user + system) / 1_000 / repetitions).toBeLessThan(25)
   })
 
-  it('the query of a list ignores unknown parameters, and names them', async () => {
+  it('a list query ignores unknown parameters, and names them', async () => {
     const { query, ignored } = await read(
       'colour=red&colour=blue&%0D%0Ax=1&limit[]=0&constructor=1&__proto__=2&limit=5',
     )
@@ -185,7 +185,7 @@ describe('the query of a list', () => {
     expect((await read(`${'y'.repeat(5_000)}=1`)).ignored?.length).toBeLessThan(1_100)
   })
 
-  it('the query of a list binds a cursor to the filters as they take effect', async () => {
+  it('a list query binds a cursor to the filters as they take effect', async () => {
     const bindingOf = async (query: string) => (await read(query)).query.binding
     expect(await bindingOf(`ids=${ID}&limit=3&order_by=CREATED_AT`)).toEqual(await bindingOf(`ids=${ID.toUpperCase()}`))
     expect(await bindingOf('created_at.lt=2026-01-01T00:00:00.001Z')).toEqual(
@@ -199,7 +199,7 @@ describe('the query of a list', () => {
     )
   })
 
-  it('the query of a list is described as it is read', () => {
+  it('a list query is described as it is read', () => {
     const { properties } = listQuerySchema(PARAMETERS) as { properties: Record<string, object> }
     expect(Object.keys(properties)).toEqual([
       'ids',

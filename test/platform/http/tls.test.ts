@@ -21,7 +21,7 @@ function faultOf(work: () => unknown): { part: string; message: string } {
 }
 
 describe('a certificate and its key', () => {
-  it('a certificate and its key are read', () => {
+  it('a certificate and its key are read from their files', () => {
     const { context, warnings } = readTlsFiles(files, NOW)
     expect([String(context.cert), String(context.key), warnings]).toEqual([good.cert, good.key, []])
   })

@@ -243,7 +243,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
       const add = (id: number) => (transaction: Parameters<Parameters<typeof db.transaction<Tables, unknown>>[0]>[0]) =>
         transaction.insertInto('item').values({ id, amount: 0 }).execute()
 
-      it('transactions store everything, and return what the work returned', async () => {
+      it("transactions store everything, and return the work's result", async () => {
         await clear()
         const result = await db.transaction<Tables, string>(async (transaction) => {
           await add(1)(transaction)

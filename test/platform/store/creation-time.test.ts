@@ -16,7 +16,7 @@ afterAll(() => db?.close())
 
 const next = (customerId: string) => db.transaction((transaction) => nextCreationTime(transaction, customerId))
 
-it('the creation time is the current time in whole milliseconds', async () => {
+it("a record's creation time is the current time in whole milliseconds", async () => {
   const before = Date.now()
   const time = await next(newId())
   expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -55,7 +55,7 @@ it('the creation time does not change while the clock is behind it', async () =>
   expect((await next(newId())) < ahead).toBe(true)
 })
 
-it('the creation time is released with a transaction that fails', async () => {
+it("a record's creation time is released with a transaction that fails", async () => {
   const customerId = newId()
   const failing = db.transaction(async (transaction) => {
     await nextCreationTime(transaction, customerId)

@@ -130,7 +130,7 @@ async function leaveLock(facts: object): Promise<void> {
 }
 
 describe('the lock of a data folder', () => {
-  it('the lock of a data folder is a file that names its holder, in a folder accessible to its owner only, until it is released', async () => {
+  it("a data folder's lock is a file that names its holder, accessible to its owner only, until it is released", async () => {
     const held = await acquire()
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
     expect(await holder()).toMatchObject({ pid: process.pid, host: hostname(), boot_id: bootId(), has_socket: true })
@@ -146,7 +146,7 @@ describe('the lock of a data folder', () => {
     await again.release()
   })
 
-  it('the lock of a data folder refuses a second holder, also in the same process, and names the first', async () => {
+  it("a data folder's lock refuses a second holder, also in the same process, and names the first", async () => {
     const held = await acquire()
     const error = await acquire().catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(DataFolderHeld)
@@ -158,7 +158,7 @@ describe('the lock of a data folder', () => {
     await held.release()
   })
 
-  it('the lock of a data folder reports its holder to a process that only asks, and none once it is free', async () => {
+  it("a data folder's lock reports its holder to a process that only asks, and none once it is free", async () => {
     expect(await dataFolderHolder(folder)).toBeUndefined()
     const held = await acquire()
     expect(await dataFolderHolder(folder)).toMatchObject({ pid: process.pid, host: hostname(), isElsewhere: false })
@@ -170,7 +170,7 @@ describe('the lock of a data folder', () => {
     ['is cut off', '{"pid": 1'],
     ['is something else', 'null'],
     ['names no process', '{"pid": -1}'],
-  ])('the lock of a data folder that %s is replaced', async (_, content) => {
+  ])("a data folder's lock that %s is replaced", async (_, content) => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), content)
     const held = await acquire()
@@ -179,7 +179,7 @@ describe('the lock of a data folder', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('the lock of a data folder is acquired by exactly one of several concurrent processes after its holder was killed', async () => {
+  it("a data folder's lock is acquired by exactly one of several concurrent processes after its holder was killed", async () => {
     const all = await Promise.all(Array.from({ length: 6 }, () => contender()))
     const [first, ...others] = all as [Contender, ...Contender[]]
     expect(await tries(first)).toBe('held')
@@ -192,7 +192,7 @@ describe('the lock of a data folder', () => {
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
   })
 
-  it(`the lock of a data folder goes to exactly one of many attempts to replace a dead holder, in any order (seed ${SEED})`, async () => {
+  it(`a data folder's lock goes to exactly one of many attempts to replace a dead holder, in any order (seed ${SEED})`, async () => {
     await mkdir(folder, { recursive: true })
     const random = randomOf(SEED)
     // Mostly concurrent and sometimes delayed: a step based on outdated information must do no harm.
@@ -219,7 +219,7 @@ describe('the lock of a data folder', () => {
 })
 
 describe('the socket of the lock', () => {
-  it('the socket of the lock is in the folder even if the path of the folder is longer than a socket path may be', async () => {
+  it('the lock socket is in the folder even if the path of the folder is longer than a socket path may be', async () => {
     folder = join(root, 'x'.repeat(60), 'y'.repeat(60))
     const held = await acquire()
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
@@ -231,14 +231,14 @@ describe('the socket of the lock', () => {
     await held.release()
   })
 
-  it('the socket of the lock shows that a stopped process still holds the lock, because the kernel accepts connections for it', async () => {
+  it('the lock socket shows that a stopped process still holds the lock, because the kernel accepts connections for it', async () => {
     const holding = await contender()
     expect(await tries(holding)).toBe('held')
     holding.process.kill('SIGSTOP')
     await expect(acquire()).rejects.toThrow(`in use by process ${holding.process.pid} on host ${hostname()}`)
   })
 
-  it('the socket of the lock is replaced by the process id when the socket was removed', async () => {
+  it('the lock socket is replaced by the process id when the socket was removed', async () => {
     const held = await acquire()
     await rm(join(folder, (await heldFiles())[1] as string))
     await expect(acquire()).rejects.toThrow(DataFolderHeld)
@@ -247,7 +247,7 @@ describe('the socket of the lock', () => {
   })
 
   it.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP'])(
-    'the socket of the lock is replaced by the process id on a file system without sockets (%s), which is logged',
+    'the lock socket is replaced by the process id on a file system without sockets (%s), which is logged',
     async (code) => {
       vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
         process.nextTick(() => this.emit('error', Object.assign(new Error('refused'), { code })))
@@ -266,7 +266,7 @@ describe('the socket of the lock', () => {
     },
   )
 
-  it('the socket of the lock fails the start when it cannot be created for another reason', async () => {
+  it('the lock socket fails the start when it cannot be created for another reason', async () => {
     vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
       process.nextTick(() => this.emit('error', Object.assign(new Error('listen EIO'), { code: 'EIO' })))
       return this

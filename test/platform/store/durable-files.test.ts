@@ -94,7 +94,7 @@ describe('the files of the embedded store', () => {
     }
   })
 
-  it('the files of the embedded store pass the self-test, which a start without syncs fails', async () => {
+  it("the embedded store's files pass the self-test, which a start without syncs fails", async () => {
     await requireDurability(await open(), files)
     const { rows } = await (opened as PGlite).query(
       `select current_setting('shared_buffers') as shared, current_setting('max_wal_size') as log`,
@@ -106,7 +106,7 @@ describe('the files of the embedded store', () => {
     await expect(requireDurability(opened, files)).rejects.toThrow('fsync = off')
   })
 
-  it('the files of the embedded store end the thread with the first failed sync, before the statement is answered', async () => {
+  it("the embedded store's files end the thread with the first failed sync, before the statement is answered", async () => {
     const program = [...FAST_STORE_STARTS, ...scriptArguments(BROKEN_SYNC), folder]
     const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
     expect(stdout).toBe('Error: EIO: i/o error, fsync\n')

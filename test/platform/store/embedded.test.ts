@@ -78,7 +78,7 @@ describe('the embedded store', () => {
   }
   const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
 
-  it('the embedded store restarts its thread when a statement does not end, keeps what was committed, and notifies listeners', async () => {
+  it('the embedded store restarts its thread when a statement does not end, keeps all commits, and notifies listeners', async () => {
     await opened()
     const received: string[] = []
     const notified = signal()
@@ -339,7 +339,7 @@ describe('the embedded store', () => {
     await expect(openEmbedded({ folder: '/dev/null/store', log, clock })).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('the embedded store creates a new store atomically: a kill on the way leaves nothing that the next start takes for a store', async () => {
+  it('the embedded store creates a store atomically: a kill on the way leaves nothing that the next start uses as a store', async () => {
     await opened()
     await db.close()
     const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))

@@ -150,7 +150,7 @@ describe('the PostgreSQL store without a server', () => {
     expect(store.available).toBe(false)
   })
 
-  it('the PostgreSQL store without a server is unavailable where the server does not support TLS and the address requires it', async () => {
+  it('the PostgreSQL store is unavailable when the address requires TLS and the server does not support it', async () => {
     const { port } = await listen((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.write('N'))
@@ -221,7 +221,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     expect(received).toEqual(['reconnect', 'after'])
   })
 
-  it('the PostgreSQL store detects a path that has become silent, refuses callers at once from then on, and recovers with it', async () => {
+  it('the PostgreSQL store detects a silent path, refuses callers at once from then on, and recovers with it', async () => {
     const { store, proxy, address } = await behindProxy()
     const received: string[] = []
     await store.listen('marks', { onNotify: () => undefined, onReconnect: () => received.push('reconnect') })

@@ -21,7 +21,7 @@ it('serialization failures and deadlocks are retried', async () => {
   expect([await store.run(), store.attempts()]).toEqual(['done', 3])
 })
 
-it('other errors are rethrown at once', async () => {
+it('errors other than serialization failures and deadlocks are rethrown at once', async () => {
   const store = failing('23505')
   await expect(store.run()).rejects.toMatchObject({ sqlState: '23505' })
   expect(store.attempts()).toBe(1)

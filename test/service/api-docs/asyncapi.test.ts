@@ -111,7 +111,7 @@ describe('a message of the stream', () => {
       }
     }
 
-  it('a message of the stream conforms to one of the described messages', () => {
+  it('a stream message conforms to one of the described messages', () => {
     const stream = new LiveStream()
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
     const client = stream.connect()
@@ -137,7 +137,7 @@ describe('a message of the stream', () => {
     )
   })
 
-  it('a message of the stream conforms in the extended protocol too, with every member specific to it, and requests with every param', () => {
+  it('a stream message conforms in the extended protocol too, with every specific member, and requests with every param', () => {
     const stream = new LiveStream({ depth: 5 })
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
     const client = stream.connect({ subprotocol: EXTENDED_SUBPROTOCOL })
@@ -192,7 +192,7 @@ describe('a message of the stream', () => {
     for (const channel of Object.keys(CHANNELS)) expect(seen.get(channel), channel).toBeGreaterThan(1)
   })
 
-  it('a message of the stream does not conform with a param of another channel or an invalid value', () => {
+  it('a stream message does not conform with a param of another channel or an invalid value', () => {
     const { payload } = messages['subscribe.request']
     const faultsOf = (type: string, params: Node) =>
       document.faults(payload, { type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...params } }] })
@@ -204,7 +204,7 @@ describe('a message of the stream', () => {
     expect(faultsOf('execution_data', { resume: 7 })).not.toEqual([])
   })
 
-  it('a message of the stream does not conform with a malformed member', () => {
+  it('a stream message does not conform with a malformed member', () => {
     const { payload, examples } = messages.market_data
     const [{ payload: example }] = examples
     for (const change of [{ time: 'now' }, { type: 'TOP_OF_BOOK' }, { bids: [{ price: 1, amount: '1' }] }]) {

@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('the OpenAPI document lists every problem type, except those of the stream, of the operator listener and of unknown paths', () => {
+  it('the OpenAPI document lists every problem type, except those of the stream, the operator listener and unknown paths', () => {
     const listed = new Set(Object.keys(committed.components.responses).flatMap((name) => name.split('.').slice(1)))
     expect(Object.keys(PROBLEMS).filter((code) => !listed.has(code))).toEqual([
       'bad_handshake',

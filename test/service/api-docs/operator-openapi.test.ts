@@ -26,12 +26,12 @@ const operationOf = (call: string) => calls.find((each) => each.call === call)?.
 const membersOfList = (call: string) => ['items', 'next_page_cursor', ...(call === 'GET /connections' ? ['nodes'] : [])]
 
 describe('the OpenAPI document of the operator API', () => {
-  it('the OpenAPI document of the operator API is valid OpenAPI 3.1', async () => {
+  it('the operator API document is valid OpenAPI 3.1', async () => {
     expect(await validate(structuredClone(committed))).toMatchObject({ valid: true, version: '3.1', errors: [] })
     expect(await structureFaults(committed)).toEqual([])
   })
 
-  it('the OpenAPI document of the operator API has no dangling reference, and no unused component', () => {
+  it('the operator API document has no dangling reference, and no unused component', () => {
     const references = document.references()
     for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
     const components = ['headers', 'schemas', 'responses'].flatMap((kind) =>
@@ -40,7 +40,7 @@ describe('the OpenAPI document of the operator API', () => {
     expect(components.filter((name) => !references.includes(name))).toEqual([])
   })
 
-  it('the OpenAPI document of the operator API has every call of the tables, with its summary and lowest role, and a unique id', () => {
+  it('the operator API document has every call of the tables, with its summary and lowest role, and a unique id', () => {
     const found = calls.map(({ call, operation }) => [
       call,
       { summary: operation.summary, role: operation.security[0]?.token[0] },
@@ -56,14 +56,14 @@ describe('the OpenAPI document of the operator API', () => {
     }
   })
 
-  it('the OpenAPI document of the operator API requires a token, or a session and for changes its CSRF token, except to sign in', () => {
+  it('the operator API document requires a token, or a session and for changes its CSRF token, except to sign in', () => {
     for (const [call, { role }] of Object.entries(OPERATOR_CALLS)) {
       expect([call, operationOf(call).security]).toEqual([call, [{ token: [role] }, { session: [role], csrf: [] }]])
     }
     for (const call of Object.keys(LOGIN_CALLS)) expect([call, operationOf(call).security]).toEqual([call, []])
   })
 
-  it('the OpenAPI document of the operator API describes the body of every POST and PATCH, and the answers of every call', () => {
+  it('the operator API document describes the body of every POST and PATCH, and the answers of every call', () => {
     for (const { call, operation } of calls) {
       const { requestBody, responses, parameters = [] } = operation
       if (/^(POST|PATCH) /.test(call)) expect([call, requestBody?.content]).toEqual([call, expect.any(Object)])
@@ -80,7 +80,7 @@ describe('the OpenAPI document of the operator API', () => {
     }
   })
 
-  it('the OpenAPI document of the operator API describes the members of every answer but those that depend on the call', () => {
+  it('the operator API document describes the members of every answer but those that depend on the call', () => {
     const loose = calls.filter(({ call, operation }) => {
       if (REDIRECTING.includes(call)) return false
       const { properties, anyOf } = document.resolve(operation.responses[200].content['application/json'].schema)
@@ -89,7 +89,7 @@ describe('the OpenAPI document of the operator API', () => {
     expect(loose.map(({ call }) => call)).toEqual(['POST /change-requests/:id/confirm'])
   })
 
-  it('the OpenAPI document of the operator API describes the limit of every list as a number, which the types of generated clients then take', () => {
+  it("the operator API document describes every list's limit as a number, as generated clients need it", () => {
     const limits = calls.flatMap(({ call, operation }) =>
       (operation.parameters ?? [])
         .filter(({ name }: Node) => name === 'limit')
@@ -102,7 +102,7 @@ describe('the OpenAPI document of the operator API', () => {
     expect(query.limit).toBe(100)
   })
 
-  it('the OpenAPI document of the operator API describes the change request of each call under four eyes', () => {
+  it('the operator API document describes the change request of each call under four eyes', () => {
     const recorded = calls.filter(({ operation }) => operation.responses[202] !== undefined).map(({ call }) => call)
     const expected = Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => ('fourEyes' in row ? [call] : []))
     expect(recorded.sort()).toEqual(expected.sort())

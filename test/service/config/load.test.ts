@@ -140,7 +140,7 @@ describe('unknown keys', () => {
     expect(problemsOf(loadFile('__proto__: {port: 1}'))).toHaveLength(1)
   })
 
-  it('unknown keys in the environment are one warning line', () => {
+  it('unknown keys in the environment cause one warning line', () => {
     const result = load({
       environment: {
         TIDEGATE_HTTP_PROT: '1',
@@ -257,7 +257,7 @@ describe('the address of the store', () => {
     'postgres://tidegate@/tidegate?host=%2Frun%2Fpostgresql',
     'postgres:///tidegate?host=/run/postgresql',
     '',
-  ])('the address of the store may be %j', (address) => {
+  ])('the store address may be %j', (address) => {
     expect(configOf(load({ flags: { 'store.url': address } }))['store.url']).toBe(address)
   })
 
@@ -267,14 +267,14 @@ describe('the address of the store', () => {
     'postgres://tidegate:hidden@db:port/tidegate',
     'db/hidden',
     'postgres://db/a hidden',
-  ])('the address of the store may not be %j, and is not quoted', (address) => {
+  ])('the store address may not be %j, and is not quoted', (address) => {
     const problems = problemsOf(load({ flags: { 'store.url': address } }))
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain('store.url')
     expect(problems[0]).not.toContain('hidden')
   })
 
-  it('the address of the store comes from a file without its last line break, as every secret may', () => {
+  it('the store address comes from a file without its last line break, as every secret may', () => {
     const environment = { TIDEGATE_STORE_URL_FILE: '/run/secrets/store' }
     const result = load({ environment, files: { '/run/secrets/store': 'postgres://db/tidegate\n' } })
     expect(configOf(result)['store.url']).toBe('postgres://db/tidegate')

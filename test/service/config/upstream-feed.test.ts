@@ -28,7 +28,7 @@ function problems(engine: object, source?: string): string[] {
 }
 
 describe('a feed of the kind tidegate', () => {
-  it('a feed of the kind tidegate has an address and perhaps a token, which is masked where the configuration is shown', () => {
+  it('a tidegate feed has an address and perhaps a token, which is masked where the configuration is shown', () => {
     expect(upstream({ url: 'wss://engine.internal:9001/' })).toMatchObject({
       url: 'wss://engine.internal:9001',
       credentials: { kind: 'none' },
@@ -44,7 +44,7 @@ describe('a feed of the kind tidegate', () => {
     })
   })
 
-  it("a feed of the kind tidegate may have another Tidegate's client, whose tokens come from the origin of the address", () => {
+  it("a tidegate feed may have another Tidegate's client, whose tokens come from the origin of the address", () => {
     const client = { client_id: 'relay', client_secret: 'swordfish' }
     expect(upstream({ url: 'wss://other.example:8443/stream', ...client })).toMatchObject({
       credentials: { kind: 'client', clientId: 'relay', authUrl: 'https://other.example:8443' },
@@ -58,7 +58,7 @@ describe('a feed of the kind tidegate', () => {
     })
   })
 
-  it('a feed of the kind tidegate reports every wrong member, and quotes no secret', () => {
+  it('a tidegate feed reports every wrong member, and quotes no secret', () => {
     const from = ' (from --feeds)'
     expect(problems({ token: 'swordfish', rest_url: 'https://x', client_id: 'a' })).toEqual([
       `feeds.engine.rest_url is unknown${from}`,
@@ -77,7 +77,7 @@ describe('a feed of the kind tidegate', () => {
     ])
   })
 
-  it('a feed of the kind tidegate takes the symbols of a publisher', () => {
+  it('a tidegate feed takes the symbols of a publisher', () => {
     const url = 'wss://engine'
     expect(problems({ url }, 'engine:XBT/EUR_perp')).toEqual([])
     expect(problems({ url }, 'engine:')).toEqual([
@@ -85,7 +85,7 @@ describe('a feed of the kind tidegate', () => {
     ])
   })
 
-  it('a feed of the kind tidegate has its address replaced by a flag, but no address that it does not have', () => {
+  it('a tidegate feed has its address replaced by a flag, but no address that it does not have', () => {
     const feeds = JSON.stringify({ engine: { kind: 'tidegate', url: 'wss://engine', token: 'abc' } })
     const flagged = (key: string, value: string) =>
       loadConfig({
@@ -104,7 +104,7 @@ describe('a feed of the kind tidegate', () => {
     ])
   })
 
-  it('a feed of the kind tidegate causes a warning when a secret is sent to another machine over a connection without TLS', () => {
+  it('a tidegate feed causes a warning when a secret is sent to another machine over a connection without TLS', () => {
     expect(upstream({ url: 'ws://engine.internal:9', token: 'abc' }).warnings).toEqual([
       'feeds.engine sends a secret over ws://: others can read it on the way to engine.internal:9; use wss',
     ])

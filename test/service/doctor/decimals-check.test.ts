@@ -75,11 +75,11 @@ describe.runIf(isServer)('the check of decimals on a server', () => {
   })
 })
 
-it.skipIf(isServer)('the check of decimals does not open an embedded store', async () => {
+it.skipIf(isServer)('the decimals check does not open an embedded store', async () => {
   expect(await check(6)).toEqual([])
 })
 
-it('the check of decimals reports a server that cannot be reached', async () => {
+it('the decimals check reports a server that cannot be reached', async () => {
   expect(await check(6, 'postgres://127.0.0.1:1/tide')).toEqual([
     {
       verdict: 'warn',

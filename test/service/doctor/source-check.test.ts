@@ -45,7 +45,7 @@ function configOf(url: string, markets: readonly object[]) {
 }
 
 describe('the sources of the markets', () => {
-  test('the sources of the markets pass when their venues list them no finer than the market', async () => {
+  test('market sources pass when their venues list them no finer than the market', async () => {
     const url = await krakenWith(
       listedPair('BTC/USD'),
       listedPair('ETH/USD', 'online', 2, 8),
@@ -59,7 +59,7 @@ describe('the sources of the markets', () => {
     })
   })
 
-  test('the sources of the markets are problems with their keys when they are unlisted, delisted or finer, and warnings when restricted', async () => {
+  test('market sources are problems with their keys when unlisted, delisted or finer, and warnings when restricted', async () => {
     const url = await krakenWith(
       listedPair('BTC/USD'),
       listedPair('OLD/USD', 'delisted'),
@@ -87,7 +87,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('the sources of the markets cause a warning when the venue refuses the request', async () => {
+  test('market sources cause a warning when the venue refuses the request', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('BTC', 'kraken:BTC/USD')])
     const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
     expect({ problems, goodCount }).toEqual({ problems: [], goodCount: 0 })
@@ -95,7 +95,7 @@ describe('the sources of the markets', () => {
     expect(warnings[0]).toMatch(/^kraken could not be asked for its markets’ pairs: .*ECONNREFUSED/)
   })
 
-  test('the sources of the markets cause a warning after twelve seconds when the venue accepts the connection and sends nothing', async () => {
+  test('market sources cause a warning after twelve seconds when the venue accepts the connection and sends nothing', async () => {
     const sockets = new Set<Socket>()
     const server = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -114,7 +114,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('the sources of the markets are checked venue by venue: an unavailable venue delays no other', async () => {
+  test('market sources are checked venue by venue: an unavailable venue delays no other', async () => {
     const url = await krakenWith(listedPair('ETH/USD'))
     const { config, origins } = configOf(url, [
       market('BTC', 'okx:BTC-USD', 'kraken:BTC/USD'),

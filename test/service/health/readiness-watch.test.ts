@@ -49,7 +49,7 @@ describe('a node that was ready', () => {
     expect(isReady()).toBe(true)
   })
 
-  it('a node that was ready is not ready after a fault of 2 s, although nothing asked meanwhile, and again 5 s after its end', () => {
+  it('a ready node becomes unready after a fault of 2 s, although nothing asked meanwhile, and ready 5 s after its end', () => {
     failing.add('store')
     clock.advance(2_300)
     expect(isReady()).toBe(false)

@@ -162,7 +162,7 @@ it('readiness reports why NATS cannot be reached, and whether other nodes reach 
   expect(well).toContainEqual({ name: 'bus', ok: true, detail: 'ok' })
 })
 
-it('readiness names nodes with other market definitions, five of them, and waits for nothing because of it', () => {
+it('readiness names up to five nodes with other market definitions, and waits for none of them', () => {
   const nodes = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `n:${index}` }))
   const detailOf = (count: number) => {
     const { ready, checks } = readinessOf({ ...WELL, differingNodes: nodes(count) })

@@ -66,7 +66,7 @@ describe('configured address keys', () => {
 })
 
 describe('the test seed of the demo', () => {
-  it('the test seed of the demo is created once, readable by its owner only, names its purpose, and yields keys for every network', () => {
+  it("the demo's test seed is created once, readable by its owner only, names its purpose, and has keys for every network", () => {
     const config = configOf({ data_dir: folder })
     const first = addressKeys(config, true)
     expect([...first.keys()].toSorted()).toEqual(FAMILIES.toSorted())
@@ -78,13 +78,13 @@ describe('the test seed of the demo', () => {
     for (const [family, { addressAt }] of first) expect(second.get(family)?.addressAt(7)).toBe(addressAt(7))
   })
 
-  it('the test seed of the demo is not used where a key is configured', () => {
+  it("the demo's test seed is not used where a key is configured", () => {
     const config = configOf({ 'custody.bitcoin.xpub': accountPublicKey(3), data_dir: folder })
     const { firstAddress } = addressKeys(config, false).get('bitcoin') ?? { firstAddress: '' }
     expect(addressKeys(config, true).get('bitcoin')?.firstAddress).toBe(firstAddress)
   })
 
-  it('the test seed of the demo is not replaced when it is damaged, because its earlier addresses would be lost', () => {
+  it("the demo's test seed is not replaced when it is damaged, because its earlier addresses would be lost", () => {
     const path = join(folder, 'custody-seed')
     writeFileSync(path, 'half a se')
     expect(() => addressKeys(configOf({ data_dir: folder }), true)).toThrow(`${path} is damaged`)

@@ -52,7 +52,7 @@ describe('X-Forwarded-For from an untrusted peer', () => {
 })
 
 describe('the rate of token requests', () => {
-  it('the rate of token requests is limited per source address, in the endpoint’s error format, with Retry-After', async () => {
+  it('the token request rate is limited per source address, in the endpoint’s error format, with Retry-After', async () => {
     const clock = new VirtualClock()
     const url = await open({ clock, tokenRatePerSecond: 1 })
     for (const left of [3, 2, 1, 0]) {
@@ -73,7 +73,7 @@ describe('the rate of token requests', () => {
     expect((await askToken(url)).status).not.toBe(429)
   })
 
-  it('the rate of token requests is checked after 405 and before the body is read', async () => {
+  it('the token request rate is checked after 405 and before the body is read', async () => {
     const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1 })
     for (let count = 0; count < 4; count++) await askToken(url)
     expect((await fetch(`${url}/oauth2/token`)).status).toBe(405)
@@ -81,13 +81,13 @@ describe('the rate of token requests', () => {
     expect((await fetch(`${url}/oauth2/token`, badType)).status).toBe(429)
   })
 
-  it('the rate of token requests cannot be evaded by a forged X-Forwarded-For', async () => {
+  it('the token request rate cannot be evaded by a forged X-Forwarded-For', async () => {
     const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1 })
     for (let count = 0; count < 4; count++) await askToken(url, `192.0.2.${count}`)
     expect((await askToken(url, '192.0.2.200')).status).toBe(429)
   })
 
-  it('the rate of token requests is counted per client behind a trusted proxy, for IPv6 per network', async () => {
+  it('the token request rate is counted per client behind a trusted proxy, for IPv6 per network', async () => {
     const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1, trustedProxies: ['loopback'] })
     for (let count = 0; count < 4; count++) await askToken(url, `2001:db8::${count}`)
     expect((await askToken(url, '2001:db8::ffff')).status).toBe(429)

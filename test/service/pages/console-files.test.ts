@@ -29,7 +29,7 @@ function build(text: string, seconds: number): void {
 const get = (url: string) => app.inject({ method: 'GET', url })
 
 describe('the files of the console', () => {
-  it('the files of the console are 404 with a hint before they are built, and are served without a restart then', async () => {
+  it('the console files are 404 with a hint before they are built, and are served without a restart then', async () => {
     const missing = await get('/console/')
     expect([missing.statusCode, missing.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8'])
     expect(missing.body).toContain('npm run build')
@@ -40,7 +40,7 @@ describe('the files of the console', () => {
     expect((await get('/console/assets/main-1a2b.js')).body).toBe("log('second')")
   })
 
-  it('the files of the console are cached when their name has a hash, and checked again otherwise', async () => {
+  it('the console files are cached when their name has a hash, and checked again otherwise', async () => {
     build('text', 1_000)
     const page = await get('/console/')
     expect(page.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' })
@@ -53,7 +53,7 @@ describe('the files of the console', () => {
     expect(again.statusCode).toBe(304)
   })
 
-  it('the files of the console may load nothing of another origin, and run no script or style of the page itself', async () => {
+  it('the console files may load nothing of another origin, and run no script or style of the page itself', async () => {
     build('text', 1_000)
     const policy = String((await get('/console/')).headers['content-security-policy'])
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -61,7 +61,7 @@ describe('the files of the console', () => {
     expect(policy).toContain("frame-ancestors 'none'")
   })
 
-  it('the files of the console have one page for every path without an extension, and 404 for other files', async () => {
+  it('the console files have one page for every path without an extension, and 404 for other files', async () => {
     build('text', 1_000)
     for (const path of ['/console/', '/console/markets', '/console/money/deposits']) {
       expect([path, (await get(path)).body]).toEqual([path, '<p>text</p>'])

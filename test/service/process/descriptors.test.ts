@@ -16,7 +16,7 @@ function warningsAt(connectionsMax: number, text: string, roles = ['feed', 'gate
 }
 
 describe('the limit of open files', () => {
-  it('the limit of open files causes a warning that names limit and settings when it is too low', () => {
+  it('the open-file limit causes a warning that names limit and settings when it is too low', () => {
     const [warning, ...others] = warningsAt(50_000, limits('58703'))
     expect(others).toEqual([])
     expect(warning).toMatchObject({ level: 40, limit: 58_703, needed: 58_704, 'stream.connections_max': 50_000 })
@@ -27,18 +27,18 @@ describe('the limit of open files', () => {
     ['that fits', limits('58704')],
     ['that is unlimited', limits('unlimited')],
     ['that cannot be read', ''],
-  ])('the limit of open files causes no warning: %s', (_case, text) => {
+  ])('the open-file limit causes no warning: %s', (_case, text) => {
     expect(warningsAt(50_000, text)).toEqual([])
   })
 
-  it('the limit of open files does not have to suffice for the stream in a process that does not serve it', () => {
+  it('the open-file limit does not have to suffice for the stream in a process that does not serve it', () => {
     expect(warningsAt(50_000, limits('8704'), ['feed', 'api'])).toEqual([])
     const [warning] = warningsAt(50_000, limits('8703'), ['feed', 'api'])
     expect(warning).toMatchObject({ limit: 8_703, needed: 8_704 })
     expect(JSON.stringify(warning)).not.toContain('stream.connections_max')
   })
 
-  it('the limit of open files is high enough on this machine', () => {
+  it('the open-file limit is high enough on this machine', () => {
     expect(hasDescriptor()).toBe(true)
   })
 })

@@ -146,7 +146,7 @@ describe('the connections of all nodes', () => {
     expect(Math.max(...exchange.answers)).toBeLessThanOrEqual(2_000)
   })
 
-  it('the connections of all nodes miss those of a node that does not answer, which is named', async () => {
+  it("a list of all nodes' connections lacks those of a node that does not answer, which is named", async () => {
     connectAll(6)
     const [, quiet] = nodes as [TestNode, TestNode]
     exchange.cut.add(quiet.node.id)
@@ -160,7 +160,7 @@ describe('the connections of all nodes', () => {
     expect(later.nodes[1]).toEqual({ node: 'b:1', problem: expect.stringMatching(/^silent since 20/) })
   })
 
-  it('the connections of all nodes miss those of a node whose answer cannot be read', async () => {
+  it("a list of all nodes' connections lacks those of a node whose response cannot be read", async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     for (const answer of [{}, { records: [{}], total: 1 }, { records: [], total: 1, end: {} }]) {
       second.node.questions.answer('connections', async () => answer)

@@ -45,7 +45,7 @@ describe('a connection in detail', () => {
     ])
   })
 
-  it('a connection in detail has the last digest that a heartbeat carried, with its cursor and time, until the book is unsubscribed', () => {
+  it('a connection in detail has the last digest of a heartbeat, with cursor and time, until the book is unsubscribed', () => {
     stream.snapshot()
     const client = stream.connect({ subprotocol: 'tidegate.v1' })
     client.subscribe('AAAUSD market_data', 'heartbeat')

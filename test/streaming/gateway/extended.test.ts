@@ -73,7 +73,7 @@ describe('the exact text of the extended protocol', () => {
     ])
   })
 
-  test('the exact text of the extended protocol confirms no withdrawn book while the book that replaces it waits for the end of an interval', () => {
+  test('a heartbeat confirms no withdrawn book while its replacement waits for the end of an interval', () => {
     const { stream, connect } = startStream({ settings: { heartbeatSeconds: 0.1, staleSeconds: 10 } })
     const { client, subscribe } = connect()
     subscribe(entry(BOOK, { interval_ms: 1_000 }), { type: 'heartbeat' })

@@ -20,7 +20,7 @@ function entries(markets: readonly string[]): object[] {
 }
 
 describe('a client with a thousand subscriptions', () => {
-  test('a client with a thousand subscriptions is caught up over many ticks, while other sessions subscribe and get messages at once', () => {
+  test('a client with a thousand subscriptions catches up over many ticks, while other sessions get messages at once', () => {
     const { stream, clock } = manyMarkets()
     const [current, heavy, light] = [
       stream.connect({ name: 'current' }),

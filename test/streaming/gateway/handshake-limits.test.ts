@@ -273,7 +273,7 @@ describe('a message', () => {
     expect((await ended)[0]).toBe(1008)
   })
 
-  test('a message may come in a thousand reads; one that comes in ever more closes with 1008', async () => {
+  test('a message may come in a thousand reads, and one that never ends closes with 1008', async () => {
     const sendSlowly = async (length: number, pieces: number): Promise<{ received: () => string; socket: Socket }> => {
       const socket = await open()
       socket.setNoDelay()

@@ -312,7 +312,7 @@ describe('markets', () => {
 })
 
 describe('the prices of a market', () => {
-  it('the prices of a market are those of the last hour; an unknown market is 404', async () => {
+  it("a market's prices are those of the last hour; an unknown market is 404", async () => {
     stream.snapshot()
     stream.clock.advance(5_000)
     const at = expect.stringMatching(/^2026-01-01T00:00:05\.00[0-9]Z$/)

@@ -15,7 +15,7 @@ function open() {
 }
 
 describe('the history of prices', () => {
-  it('the history of prices has the best prices as exact text, every five seconds, oldest first', () => {
+  it('the price history has the best prices as exact text, every five seconds, oldest first', () => {
     const { stream, began, advanceTo, prices } = open()
     expect(prices()).toEqual([])
     stream.snapshot(levels([[9_007_199_254_740_990, 10]], [[9_007_199_254_740_991, 20]]))
@@ -35,7 +35,7 @@ describe('the history of prices', () => {
     expect([prices('BBBUSD'), prices('CCCUSD')]).toEqual([[], []])
   })
 
-  it('the history of prices notes nothing while the market is not live, or has no ask', () => {
+  it('the price history notes nothing while the market is not live, or has no ask', () => {
     const { stream, prices } = open()
     stream.snapshot()
     stream.clock.advance(5_000)
@@ -50,7 +50,7 @@ describe('the history of prices', () => {
     expect(prices().map(({ ask }) => ask)).toEqual(['2.00', '3.00'])
   })
 
-  it('the history of prices ends after one hour: the oldest are dropped', () => {
+  it('the price history ends after one hour: the oldest are dropped', () => {
     const { stream, began, advanceTo, prices } = open()
     stream.snapshot()
     advanceTo(725 * 5_000)
@@ -61,7 +61,7 @@ describe('the history of prices', () => {
     expect(times.every((time, index) => index === 0 || time === (times[index - 1] as number) + 5_000)).toBe(true)
   })
 
-  it('the history of prices begins again when the market is changed, and is forgotten with it', () => {
+  it('the price history begins again when the market is changed, and is forgotten with it', () => {
     const { stream, history, prices } = open()
     stream.snapshot()
     stream.clock.advance(5_000)

@@ -31,7 +31,7 @@ function kinds(messages: readonly Message[]): string[] {
 }
 
 describe('a client that never reads', () => {
-  test('a client that never reads holds a bounded queue while 30 MB pass, is not read, and wakes up with few messages and the exact book', async () => {
+  test('a client that never reads holds a bounded queue while 30 MB pass, and wakes up with few messages and the exact book', async () => {
     const stream = new LiveStream({ depth: 0 })
     stream.snapshot(levels([[100, 1]], []))
     const [awake, asleep] = [stream.connect(), stream.connect({ kernelBytes: 200_000 })]

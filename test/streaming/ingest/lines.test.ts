@@ -56,7 +56,7 @@ function twoLines(): Script {
 }
 
 describe('one line', () => {
-  it('one line passes every message on, a gap at once', () => {
+  it('a single line passes every message on, and a gap at once', () => {
     const script = new Script()
     expect(script.take('A', updateMessage(7))).toBe('next 7')
     expect(script.take('A', snapshotMessage(7))).toBe('next SNAPSHOT7')
@@ -66,7 +66,7 @@ describe('one line', () => {
     expect(script.take('A', snapshotMessage(10))).toBe('next SNAPSHOT10')
   })
 
-  it('one line is down when it leaves, and resumes with the next message, or by confirming the last one', () => {
+  it('a single line is down when it leaves, and resumes with the next message, or by confirming the last one', () => {
     const script = new Script()
     script.take('A', snapshotMessage(5))
     expect(script.leave('A')).toBe('down')
@@ -85,7 +85,7 @@ describe('one line', () => {
     expect(script.take('A7', snapshotMessage(11))).toBe('outdated')
   })
 
-  it('one line passes on what follows a needed SNAPSHOT that is older than the last message', () => {
+  it('a single line passes on messages after a needed SNAPSHOT that is older than the last message', () => {
     const script = new Script()
     script.take('A', snapshotMessage(5))
     for (const seq of [6, 7, 8]) script.take('A', updateMessage(seq))
@@ -98,7 +98,7 @@ describe('one line', () => {
     expect(script.take('A', updateMessage(9))).toBe('next 9')
   })
 
-  it('one line changes its epoch', () => {
+  it('a single line changes its epoch', () => {
     const script = new Script()
     script.take('A', snapshotMessage(5))
     expect(script.take('A', updateMessage(1, { epoch: 'e2' }))).toBe('next e2.1')
@@ -191,13 +191,13 @@ describe('two lines', () => {
     expect(script.take('A', snapshotMessage(0, { epoch: 'e3' }))).toBe('next SNAPSHOTe3.0')
   })
 
-  it('two lines wait no longer for a line that has moved to another epoch', () => {
+  it('a market waits no longer for a line that has moved to another epoch', () => {
     const script = twoLines()
     script.take('A', updateMessage(5))
     expect(script.take('B', snapshotMessage(0, { epoch: 'e2' }))).toBe('other-epoch 5')
   })
 
-  it('two lines trust the other line while one has LOST its book', () => {
+  it('a market trusts the other line while one has LOST its book', () => {
     const script = twoLines()
     expect(script.take('A', lostMessage(3))).toBe('untrusted')
     expect(script.take('A', updateMessage(4, { amount: '9' }))).toBe('untrusted')
@@ -221,7 +221,7 @@ describe('the hash of a message', () => {
     expect(contentHash({ ...base, ...one })).toBe(contentHash({ ...base, ...other }))
   })
 
-  it('the hash of a message depends on everything else', () => {
+  it("a message's hash depends on everything else", () => {
     const order = { type: 'order_add', orderId: '1', side: 'buy', price: '1', amount: '2' } as const
     const different: Partial<UpdateMessage>[] = [
       {},
@@ -251,7 +251,7 @@ describe('the hash of a message', () => {
     expect(new Set(states).size).toBe(2)
   })
 
-  it('the hash of a message is kept for the last 4,096 messages', () => {
+  it("a message's hash is kept for the last 4,096 messages", () => {
     const hashes = new AppliedHashes()
     for (let seq = 10; seq <= 10_000; seq++) if (seq % 1_000 !== 7) hashes.record(seq, seq * 3)
     expect([hashes.get(10_000 - 4_096), hashes.get(10_000 - 4_095), hashes.get(10_001)]).toEqual([

@@ -84,7 +84,7 @@ describe('one publisher', () => {
     },
   )
 
-  it('one publisher is asked for a SNAPSHOT once after a gap, and misses executions only there', async () => {
+  it('a publisher is asked for a SNAPSHOT once after a gap, and misses executions only there', async () => {
     const client = await publisher()
     for (let count = 0; count < 5; count++) client.send(engine.step())
     engine.step()
@@ -114,7 +114,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('one publisher continues after a reconnect with the next number', async () => {
+  it('a publisher continues after a reconnect with the next number', async () => {
     const first = await publisher()
     first.send(engine.step())
     await untilAt(1)
@@ -134,7 +134,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').missed).toBe(0)
   })
 
-  it('one publisher continues after a reconnect by the digest of its heartbeat; a wrong one is answered by a request', async () => {
+  it("a publisher continues after a reconnect by its heartbeat's digest; a wrong one is answered by a request", async () => {
     const heartbeat = (digest: string) => ({
       channel: 'heartbeat',
       payload: {
@@ -160,7 +160,7 @@ describe('one publisher', () => {
     await untilAt(0)
   })
 
-  it('one publisher of a new epoch needs a SNAPSHOT, and its market continues', async () => {
+  it('a publisher of a new epoch needs a SNAPSHOT, and its market continues', async () => {
     const client = await publisher()
     for (let count = 0; count < 20; count++) client.send(engine.step())
     await untilAt(20)
@@ -172,7 +172,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('one publisher is dead when nothing arrives for 15 seconds, and heartbeats prevent it', async () => {
+  it('a publisher is dead when nothing arrives for 15 seconds, and heartbeats prevent it', async () => {
     const client = await publisher()
     const quiet = await stage.connect('other')
     await untilAt(0)
@@ -190,7 +190,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
-  it('one publisher is shown to the operator, and so is its absence', async () => {
+  it('a publisher is shown to the operator, and so is its absence', async () => {
     const [btc, eth] = stage.sourceMarkets
     await publisher()
     await untilAt(0)
@@ -201,7 +201,7 @@ describe('one publisher', () => {
     expect(stage.source.notices(eth!)).toEqual([])
   })
 
-  it('one publisher stays HALTED in silence while its heartbeats come', async () => {
+  it('a publisher stays HALTED in silence while its heartbeats come', async () => {
     const client = await publisher()
     client.send(engine.setState('HALTED'))
     await stage.until('HALTED', () => stage.source.instrument(stage.sourceMarkets[0]!)?.state === 'HALTED')
@@ -215,7 +215,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').events.filter(({ type }) => type === 'lost')).toEqual([])
   })
 
-  it('one publisher of a market that is removed and added again is asked for a SNAPSHOT', async () => {
+  it('a publisher of a market that is removed and added again is asked for a SNAPSHOT', async () => {
     const client = await publisher()
     await untilAt(0)
     const [btc] = stage.sourceMarkets
@@ -235,7 +235,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('one publisher sends a SNAPSHOT when the book was found to be wrong', async () => {
+  it('a publisher sends a SNAPSHOT when the book was found to be wrong', async () => {
     const client = await publisher()
     await untilAt(0)
     stage.source.rebuild(stage.sourceMarkets[0]!, 'crossed')

@@ -122,7 +122,7 @@ const state = fc
   .map((made) => present(made) as MarketState)
 
 describe('the codec of the bus', () => {
-  test('the codec of the bus returns every message as it was, amounts beyond safe integers included', () => {
+  test('the bus codec returns every message as it was, amounts beyond safe integers included', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(commit, status), { maxLength: 4 }), (messages) => {
         const sent = messages.map((message) => ({ ...message, market: SCALE.market }))
@@ -132,7 +132,7 @@ describe('the codec of the bus', () => {
     )
   })
 
-  test('the codec of the bus returns every state, heartbeat and request', () => {
+  test('the bus codec returns every state, heartbeat and request', () => {
     fc.assert(
       fc.property(state, status, integer, (made, { market, epoch, version, live, reason }, number) => {
         const sent = { ...made, market: SCALE.market }
@@ -146,7 +146,7 @@ describe('the codec of the bus', () => {
     )
   })
 
-  test('the codec of the bus refuses bytes that end early or are too many, and never reads beyond them', () => {
+  test('the bus codec refuses bytes that end early or are too many, and never reads beyond them', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(commit, status), { maxLength: 2 }), fc.nat(1e6), (messages, place) => {
         const bytes = encodeMessages(SCALE, messages)
@@ -158,7 +158,7 @@ describe('the codec of the bus', () => {
     )
   })
 
-  test('the codec of the bus answers any bytes with a message or a BusFormatError', () => {
+  test('the bus codec answers any bytes with a message or a BusFormatError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         for (const decode of [decodeMessages, decodeState, decodeHeartbeats, decodeStateRequest]) {
@@ -173,7 +173,7 @@ describe('the codec of the bus', () => {
     )
   })
 
-  test('the codec of the bus names another format', () => {
+  test('the bus codec names another format', () => {
     expect(() => decodeMessages(Buffer.of(9, 0))).toThrow('a message has the format 9, but this release reads format 1')
   })
 })

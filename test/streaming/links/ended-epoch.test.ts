@@ -106,7 +106,7 @@ test.each([
   expect(follower.live).toBe(true)
 })
 
-test('a follower that missed more than is kept of an epoch reports a miss', () => {
+test('a follower that missed more than the kept part of an epoch reports a miss', () => {
   const { clock, link, replica, follower, write } = createPair()
   const first = write('e1')
   first.execute(3)

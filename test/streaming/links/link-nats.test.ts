@@ -83,7 +83,7 @@ function serveState({ link }: ReturnType<typeof openNatsLink>, state: Buffer) {
 }
 
 describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER, 'nats-server'), () => {
-  test('a link over NATS drops what a suspended server does not take, and is repaired when it continues', async () => {
+  test('a link over NATS drops messages that a suspended server does not take, and is repaired when it continues', async () => {
     server = await NatsServer.start()
     const feed = await startFeed()
     const followed = linkOverNats(feed, server.url)

@@ -322,7 +322,7 @@ describe('a market followed over links with faults', () => {
     ['one link', 1],
     ['two links, through a process that follows it itself', 2],
   ])(
-    `a market over faulty links has the feed's exact book and no execution twice or lost, over %s (${SEEDS} seeds from ${FIRST_SEED})`,
+    `a market over faulty links has the exact book and every execution once, over %s (${SEEDS} seeds from ${FIRST_SEED})`,
     async (_title, hops) => {
       const totals: Totals = {
         checked: 0,

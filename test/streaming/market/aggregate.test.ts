@@ -210,7 +210,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(1, update(bid(101, 0), bid(100, 5))).events).toEqual([update(bid(100, 5))])
   })
 
-  test('an aggregate does what the example of docs/explanation/aggregated-books.md shows', () => {
+  test('an aggregate gives the result of the example in docs/explanation/aggregated-books.md', () => {
     const aggregate = new Sources(['A', 'B'])
     aggregate.offer(0, snapshot(bid(1000, 1), bid(995, 2), ask(1005, 1), ask(1010, 3)))
     expect(aggregate.offer(1, snapshot(bid(995, 4), ask(1005, 2), ask(1015, 1))).events).toEqual([
@@ -298,7 +298,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, snapshot(bid(50, 1))).events).toEqual([snapshot(bid(50, 1))])
   })
 
-  test("an aggregate passes on what a source missed, with the source's name, also for a lost source", () => {
+  test("an aggregate passes on a source's missed executions, with the source's name, also for a lost source", () => {
     const aggregate = new Sources(['a', 'b'])
     const missed: MarketEvent = { type: 'missed', reason: 'trades 7 to 9' }
     expect(aggregate.offer(1, missed).events).toEqual([{ type: 'missed', reason: 'b: trades 7 to 9' }])
@@ -399,7 +399,7 @@ describe('a source without a configured maximum age', () => {
       'recency',
     )
 
-  test('a source without a configured maximum age is excluded after 15 s without a book message while another one changes, and returns with its next one', () => {
+  test('a source without a maximum age is excluded after 15 s without a message while another one changes, until its next one', () => {
     const aggregate = pair()
     aggregate.offer(0, snapshot(bid(100, 1)), 1)
     for (let at = 2; at <= 15_001; at += 1_000) aggregate.offer(1, snapshot(bid(90, at)), at)

@@ -33,7 +33,7 @@ function expected(levels: readonly LevelChange[]): string {
 }
 
 describe('the digest of a view', () => {
-  test('the digest of a view has the published vectors', () => {
+  test("a view's digest has the published vectors", () => {
     expect(levelHash('bid|61234.50|0.12340000').toString(16)).toBe('6a38008e41993c7a')
     expect(viewOf([]).digest.at(1)).toBe('0000000000000000')
     expect(viewOf([bid(10_000, 15_000)]).digest.at(1)).toBe('720a0d8edf5f56db')
@@ -59,7 +59,7 @@ describe('the digest of a view', () => {
     )
   })
 
-  test('the digest of a large view is computed in slices, and right although the book moved meanwhile', () => {
+  test("a large view's digest is computed in slices, and right although the book moved meanwhile", () => {
     const many = Array.from({ length: 10_000 }, (_, index) => bid(100_000 - index, 1 + index))
     const { book, view, digest } = viewOf(many)
     expect(digest.at(1)).toBeUndefined()

@@ -56,7 +56,7 @@ class NaiveShares {
 }
 
 describe('the shares of levels', () => {
-  test('the shares of levels are those of the reports, which contain only changes', () => {
+  test('level shares are those of the reports, which contain only changes', () => {
     fc.assert(
       fc.property(fc.array(attribution, { maxLength: 12 }), (reports) => {
         const known = new LevelShares()
@@ -77,7 +77,7 @@ describe('the shares of levels', () => {
     )
   })
 
-  test('the shares of levels are known as a whole to a follower that begins now', () => {
+  test('level shares are known as a whole to a follower that begins now', () => {
     fc.assert(
       fc.property(fc.array(attribution, { maxLength: 6 }), (reports) => {
         const known = new LevelShares()

@@ -53,7 +53,7 @@ describe('commit times', () => {
     expect(warnings).toHaveLength(1)
   })
 
-  test('commit times that are stopped during a write have their exact times written last', async () => {
+  test('a stop during a write of commit times writes the exact times last', async () => {
     const clock = new VirtualClock()
     const times = new CommitTimes({ db, clock, log, latest: () => [['BTCUSD', 1_800_000_009_000]] })
     clock.advance(1_000)

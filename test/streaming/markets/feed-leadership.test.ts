@@ -303,7 +303,7 @@ function levelOf(side: 0 | 1, random: Random): LevelChange {
 }
 
 describe('the leadership of a market over a bus and a store with faults', () => {
-  test(`every process has a book of a leader at later and later times, and follows one leader in the end (${SEEDS} seeds from ${FIRST_SEED})`, async () => {
+  test(`every process has a leader's book at rising times, and follows one leader in the end (${SEEDS} seeds from ${FIRST_SEED})`, async () => {
     const totals = { checked: 0, read: 0, startedOver: 0, taken: 0, abandoned: 0, gaps: 0, continued: 0 }
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       try {
@@ -323,7 +323,7 @@ describe('the leadership of a market over a bus and a store with faults', () => 
 
 describe('a leader that is cut off from the store alone', () => {
   test.each([0, 1, 2, 3])(
-    'a leader that is cut off from the store alone is followed without a missed execution by a busy process that reads late (%i)',
+    'a leader cut off from the store alone is followed without a missed execution by a busy process that reads late (%i)',
     async (phase) => {
       const run = new Run(FIRST_SEED)
       await run.settle()

@@ -64,7 +64,7 @@ function contend(db: Db, holderName: string) {
 }
 
 describe('the lease of a group', () => {
-  it('the lease of a group has one holder until it expires, and an epoch that each holder increases by one', async () => {
+  it("a group's lease has one holder until it expires, and an epoch that each holder increases by one", async () => {
     const [a, b] = [recordsOn(one, 'a'), recordsOn(two, 'b')]
     expect(await a.read()).toBeUndefined()
     expect(await a.take(0)).toBe(1)
@@ -83,7 +83,7 @@ describe('the lease of a group', () => {
     expect(await b.read()).toMatchObject({ epoch: 2, holderName: 'b' })
   })
 
-  it('the lease of a group can be renewed after it has expired, as long as no other has taken it, by its holder and epoch only', async () => {
+  it("a group's lease can be renewed after it has expired, if no other has taken it, by its holder and epoch only", async () => {
     const [a, b] = [recordsOn(one), recordsOn(two)]
     expect(await a.take(0)).toBe(1)
     await expire()
@@ -92,7 +92,7 @@ describe('the lease of a group', () => {
     expect(await b.take(0)).toBeUndefined()
   })
 
-  it('the lease of a group is free for others at once when it was released, and its epoch remains', async () => {
+  it("a group's lease is free for others at once when it was released, and its epoch remains", async () => {
     const [a, b] = [recordsOn(one), recordsOn(two)]
     const heard = new EventEmitter()
     const released = once(heard, 'released')
@@ -106,14 +106,14 @@ describe('the lease of a group', () => {
     expect(await b.take(0)).toBe(8)
   })
 
-  it('the lease of a group has epochs of 32 bits, and is not taken beyond them', async () => {
+  it("a group's lease has epochs of 32 bits, and is not taken beyond them", async () => {
     const a = recordsOn(one)
     expect(await a.take(EPOCH_MAX - 1)).toBe(EPOCH_MAX)
     await a.release(EPOCH_MAX)
     await expect(a.take(0)).rejects.toThrow(/check/)
   })
 
-  it('the lease of a group is taken whatever its row says where no other process can use the store', async () => {
+  it("a group's lease is taken whatever its row says where no other process can use the store", async () => {
     expect(await recordsOn(one, 'killed').take(0)).toBe(1)
     expect(await recordsOn(one, 'next', true).take(0)).toBe(2)
     expect(
@@ -121,7 +121,7 @@ describe('the lease of a group', () => {
     ).toBe(one.engine === 'embedded')
   })
 
-  it('the lease of a group goes to one of many that take it at the same moment, in any order', async () => {
+  it("a group's lease goes to one of many that take it at the same moment, in any order", async () => {
     const random = new Random(20_260_101)
     let epoch = 0
     for (let round = 0; round < 40; round++) {

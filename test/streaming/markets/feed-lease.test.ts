@@ -246,7 +246,7 @@ describe('a leader whose process was stopped', () => {
 })
 
 describe('a store without other processes', () => {
-  it('a store without other processes is asked once: the lease is taken whatever its row says, and neither renewed nor confirmed', async () => {
+  it('a store without other processes is asked once: the lease is taken at once, and neither renewed nor confirmed', async () => {
     world.model.row = { epoch: 7, holder: 'a process that was killed', expiresAt: Number.POSITIVE_INFINITY }
     const only = candidate(true)
     await settle()

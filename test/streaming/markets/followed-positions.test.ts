@@ -200,7 +200,7 @@ describe('the positions of a market', () => {
     expect(sent).toEqual([`${SYMBOL} 2`, `${SYMBOL} 2`])
   })
 
-  test('the positions of a market are those of a version, or of another one with the same executions, and never of an earlier epoch', () => {
+  test('the positions of a market are those of a version with the same executions, and never of an earlier epoch', () => {
     const log = new SourcePositionLog(new VirtualClock())
     const at = (version: number, executionNumber: number, epoch = 'b') => ({
       market: SYMBOL,

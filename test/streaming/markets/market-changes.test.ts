@@ -73,7 +73,7 @@ function setUp(
   return { allowed, clock, registry, made, writers, replicas, change, started, kraken, snapshot, symbols }
 }
 
-it('the set of markets creates one source per feed, with all of its markets', () => {
+it('the configured markets create one source per feed, with all of its markets', () => {
   const { made, kraken, replicas } = setUp()
   expect([...made.keys()]).toEqual(['kraken', 'simulator'])
   expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
@@ -81,7 +81,7 @@ it('the set of markets creates one source per feed, with all of its markets', ()
   expect(kraken.calls).toEqual(['start'])
 })
 
-it('the set of markets reports which markets are simulated', () => {
+it('the configured markets report which of them are simulated', () => {
   const { replicas } = setUp()
   expect(['AUSD', 'BUSD', 'CUSD', 'DUSD'].map((symbol) => replicas.isSimulated(symbol))).toEqual([
     false,
@@ -91,7 +91,7 @@ it('the set of markets reports which markets are simulated', () => {
   ])
 })
 
-it('the set of markets has started when every source has sent a message', async () => {
+it('the configured markets have started when every source has sent a message', async () => {
   const { made, started: start } = setUp()
   let started = false
   void start.then(() => {

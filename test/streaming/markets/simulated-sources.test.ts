@@ -154,7 +154,7 @@ it('a simulated source contributes nothing to the book and the executions of a m
   expect([replica.live, ...top(), misses()]).toEqual([true, 14, 16, 1])
 })
 
-it('a simulated source leaves the book when its publisher declares it later, or another source is added, and returns alone', () => {
+it('a simulated source leaves the book when it is declared later, or another source is added, and returns alone', () => {
   const { say, replica, top, states, change, calls } = setUp(marketOf('kraken', 'relay'), true)
   say('kraken', book(10, 20))
   say('relay', book(14, 15))

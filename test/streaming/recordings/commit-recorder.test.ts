@@ -52,7 +52,7 @@ function startRecorder(steps = 1) {
 }
 
 describe('a recorder of commits', () => {
-  it('a recorder of commits writes a new book whole, and the executions while there is none', () => {
+  it('the commit recorder writes a new book whole, and the executions while there is none', () => {
     const { clock, written, commit, status } = startRecorder()
     status(false, 'connecting')
     commit({ executions: [TRADE] })
@@ -73,7 +73,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits writes executions at the withdrawal of a lost book, and the next book as it is', () => {
+  it('the commit recorder writes executions at the withdrawal of a lost book, and the next book as it is', () => {
     const { clock, recorder, written, commit, status } = startRecorder()
     commit({ changes: [BID, ASK] })
     status(true)
@@ -93,7 +93,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits writes a requested commit without changes, and a book that starts over whole', () => {
+  it('the commit recorder writes a requested commit without changes, and a book that starts over whole', () => {
     const { clock, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
@@ -107,7 +107,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits writes the epoch, version and time of every commit, and which of them withdrew the book', () => {
+  it('the commit recorder writes the epoch, version and time of every commit, and which of them withdrew the book', () => {
     const { clock, facts, commit, status } = startRecorder()
     commit({ changes: [BID, ASK], milliseconds: START, nanoseconds: 7 })
     status(true)
@@ -122,7 +122,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits writes the origin of every commit, and the state of the instrument in the commit that changed it', () => {
+  it("the commit recorder writes every commit's origin, and the instrument state in the commit that changed it", () => {
     const { clock, facts, commit, status } = startRecorder()
     const instrument = { state: 'HALTED', reason: 'volatility' } as const
     commit({ changes: [BID], origin: 'run.7', instrument })
@@ -139,7 +139,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits keeps the books of the markets that another list contains too', () => {
+  it('the commit recorder keeps the books of the markets that another list contains too', () => {
     const { clock, bus, recorder, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
@@ -158,7 +158,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits includes commits of the same tick in a keyframe, after their entries', () => {
+  it('the commit recorder includes commits of the same tick in a keyframe, after their entries', () => {
     const { clock, recorder, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
@@ -170,7 +170,7 @@ describe('a recorder of commits', () => {
     expect(written[3]).toEqual(['keyframe', 0, 'snapshot', 'lost'])
   })
 
-  it('a recorder of commits keeps its pace when the wall clock is set', () => {
+  it('the commit recorder keeps its pace when the wall clock is set', () => {
     const { clock, written, commit, status } = startRecorder()
     commit({ changes: [BID] })
     status(true)
@@ -184,7 +184,7 @@ describe('a recorder of commits', () => {
     expect(written.map((entry) => (entry as unknown[])[1])).toEqual([0, 10, 20])
   })
 
-  it('a recorder of commits writes its pending data when it is stopped, and nothing after', () => {
+  it('the commit recorder writes its pending data when it is stopped, and nothing after', () => {
     const { clock, recorder, written, commit } = startRecorder()
     commit({ executions: [TRADE] })
     recorder.stop()
@@ -193,7 +193,7 @@ describe('a recorder of commits', () => {
     expect(written).toHaveLength(1)
   })
 
-  it("a recorder of commits writes commits during a keyframe's encoding after it, with their times", () => {
+  it("the commit recorder writes commits during a keyframe's encoding after it, with their times", () => {
     const { clock, recorder, written, commit, status } = startRecorder(4)
     commit({ changes: [BID, ASK] })
     status(true)
@@ -216,7 +216,7 @@ describe('a recorder of commits', () => {
     ])
   })
 
-  it('a recorder of commits completes a keyframe when it is stopped, flushed, or given another list of markets', () => {
+  it('the commit recorder completes a keyframe when it is stopped, flushed, or given another list of markets', () => {
     for (const request of ['stop', 'releaseAll', 'writeKeyframe', 'change'] as const) {
       const { recorder, written, commit } = startRecorder(1_000)
       recorder.writeKeyframe()
@@ -228,7 +228,7 @@ describe('a recorder of commits', () => {
     }
   })
 
-  it('a recorder of commits completes a keyframe when too much waits for it', () => {
+  it('the commit recorder completes a keyframe when too much waits for it', () => {
     const { clock, recorder, written, commit } = startRecorder(1_000)
     recorder.writeKeyframe()
     const changes = Array.from({ length: 3_990 }, (_, index) => ({ ...ASK, price: 200 + index }))

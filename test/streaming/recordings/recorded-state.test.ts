@@ -15,7 +15,7 @@ it('the recorded state keeps the last book while it is lost, whatever updates fo
   expect(state.eventsByTick()).toEqual([[{ type: 'snapshot', levels: [{ ...level, amount: 2 }] }]])
 })
 
-it('the recorded state has the origin of the last commit and the last state of the instrument, and its keyframe restores both', () => {
+it("the recorded state has the last commit's origin and the last instrument state, and its keyframe restores both", () => {
   const commit = (version: number) => ({ epoch: 'one', version, milliseconds: version, nanoseconds: 0 })
   const instrument = { state: 'HALTED', reason: 'volatility' } as const
   const state = new RecordedState('not yet')

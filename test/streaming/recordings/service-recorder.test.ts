@@ -93,7 +93,7 @@ async function read(path: string) {
 const until = (isMet: () => boolean) => vi.waitUntil(isMet, { timeout: 45_000, interval: 2 })
 
 describe('the recorder of a service', () => {
-  it('the recorder of a service writes a file per hour, each of which has the whole state at its beginning', async () => {
+  it('the service recorder writes a file per hour, each of which has the whole state at its beginning', async () => {
     const { folder, clock, recorder, commit, goLive } = startRecorder()
     goLive()
     clock.advance(30_000)
@@ -118,7 +118,7 @@ describe('the recorder of a service', () => {
     expect(statSync(join(folder, '2026-11-23T14.recording')).mode & 0o777).toBe(0o600)
   })
 
-  it('the recorder of a service makes a further file of the hour after a restart, and when the markets change', async () => {
+  it('the service recorder makes a further file of the hour after a restart, and when the markets change', async () => {
     const { folder, recorder } = startRecorder()
     await recorder.stop()
     const again = startRecorder({ folder })
@@ -134,7 +134,7 @@ describe('the recorder of a service', () => {
     expect(entries.filter(({ market }) => market === 1).map(({ commit: made }) => made?.version)).toEqual([1, 2])
   })
 
-  it('the recorder of a service removes its own files when they expire, and nothing else', async () => {
+  it('the service recorder removes its own files when they expire, and nothing else', async () => {
     const folder = join(root, 'expiring')
     mkdirSync(join(folder, '2026-11-23T08.recording'), { recursive: true })
     const kept = ['2026-11-23T11.recording', '2026-11-23T09.recording.gz', '2026-11-23T9.recording', 'notes.recording']
@@ -148,7 +148,7 @@ describe('the recorder of a service', () => {
     await recorder.stop()
   })
 
-  it('the recorder of a service continues without a disk, tries again, and names the missing time', async () => {
+  it('the service recorder continues without a disk, tries again, and names the missing time', async () => {
     let isFull = false
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
     const createFile: typeof createRecordingFile = async (folder, at) => {
@@ -198,7 +198,7 @@ describe('the recorder of a service', () => {
     expect([state.levels()[0], state.commit?.version]).toEqual([{ ...BID, amount: 6 }, 3])
   })
 
-  it('the recorder of a service cannot be held up by a disk that does not answer', async () => {
+  it('the service recorder cannot be held up by a disk that does not answer', async () => {
     const createFile = (): Promise<never> => new Promise(() => undefined)
     const { recorder, clock, commit, goLive, lines } = startRecorder({ createFile })
     goLive()

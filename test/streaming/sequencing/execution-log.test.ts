@@ -50,7 +50,7 @@ test('execution numbers rise from 1 without gaps, and the oldest are dropped', (
   expect([log.firstNumber, log.lastNumber]).toEqual([9, 13])
 })
 
-test('each number gives its own execution, over many rounds of the ring', () => {
+test('each execution number gives its own execution, over many rounds of the ring', () => {
   const { log, append } = logWith(7)
   for (let round = 0; round < 30; round++) {
     append((round % 4) + 1)

@@ -93,7 +93,7 @@ describe('the conflated UPDATE', () => {
 })
 
 describe('the snapshot of a small book', () => {
-  test('the snapshot of a small book is shared within a version and encoded again for the next', () => {
+  test("a small book's snapshot is shared within a version and encoded again for the next", () => {
     const { feed, commit } = follow()
     commit(bid(100, 1))
     const first = feed.snapshot(BASE, 0)
@@ -121,7 +121,7 @@ describe('the snapshot of a large book', () => {
     return market
   }
 
-  test('the snapshot of a large book is encoded in slices, of the version at which it was requested', () => {
+  test("a large book's snapshot is encoded in slices, of the version at which it was requested", () => {
     const { feed, commit } = large()
     feed.work(0)
     commit(bid(100_000, 77))
@@ -141,7 +141,7 @@ describe('the snapshot of a large book', () => {
     feed.work(0)
   })
 
-  test('the snapshot of a large book is reused while its completion is short, but not for a subscriber with later data', () => {
+  test("a large book's snapshot is reused while its completion is short, but not for a subscriber with later data", () => {
     const { feed, commit } = large()
     feed.work(Number.POSITIVE_INFINITY)
     const snapshot = feed.snapshot(BASE, 0)
@@ -158,7 +158,7 @@ describe('the snapshot of a large book', () => {
     expect(feed.snapshot(BASE, 0)?.version).toBe(3)
   })
 
-  test('the snapshot of a large book is given to waiting subscribers whatever changed meanwhile, at that version only', () => {
+  test("a large book's snapshot is given to waiting subscribers whatever changed meanwhile, at that version only", () => {
     const { feed, commit } = large()
     commit(...manyBids(COUNT, 6))
     feed.work(Number.POSITIVE_INFINITY)
@@ -169,7 +169,7 @@ describe('the snapshot of a large book', () => {
     expect(feed.snapshot(BASE, 0)).toBeUndefined()
   })
 
-  test('the snapshot of a large book is not used once the journal no longer reaches back to it', () => {
+  test("a large book's snapshot is not used once the journal no longer reaches back to it", () => {
     const { feed, commit } = large()
     feed.work(Number.POSITIVE_INFINITY)
     expect(feed.snapshot(BASE, 0)).toBeDefined()

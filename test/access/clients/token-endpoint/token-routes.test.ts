@@ -428,7 +428,7 @@ describe('HTTP errors of the token endpoint', () => {
 })
 
 describe('repeated authentication failures', () => {
-  it('repeated authentication failures of one client and address are answered 429 with a growing Retry-After, while the right secret is accepted', async () => {
+  it('repeated authentication failures are answered 429 with a growing Retry-After, while the right secret is accepted', async () => {
     const wrong = form({ client_secret: 'wrong' })
     for (let count = 0; count < 5; count++) expectError(await at('a', wrong), 401, 'invalid_client')
     const waits: (string | null)[] = []

@@ -72,7 +72,7 @@ function stored(evidence: PriceEvidence): unknown {
 const SETTINGS_WITH_LIMIT = { ...SETTINGS, notionalMax: new Map([['USD', 10n ** 12n]]) }
 
 describe('the evidence of a price', () => {
-  it('the evidence of a price explains a sale to the digit', () => {
+  it("a price's evidence explains a sale to the digit", () => {
     expect(explainPrice(sold(SELL, 123_456_789n, baseUnits('0.1')))).toEqual({
       adds_up: true,
       differences: [],
@@ -84,7 +84,7 @@ describe('the evidence of a price', () => {
     })
   })
 
-  it('the evidence of a price explains a purchase, and the part of the amount that buys nothing', () => {
+  it("a price's evidence explains a purchase, and the part of the amount that buys nothing", () => {
     const { adds_up: addsUp, steps } = explainPrice(sold(BUY, 1_234_567n, 0n))
     expect(addsUp).toBe(true)
     expect(steps).toEqual([
@@ -95,7 +95,7 @@ describe('the evidence of a price', () => {
     ])
   })
 
-  it('the evidence of a price explains a conversion at par and its remainder', () => {
+  it("a price's evidence explains a conversion at par and its remainder", () => {
     expect(explainPrice(atPar(1_234_567n))).toEqual({
       adds_up: true,
       differences: [],
@@ -107,7 +107,7 @@ describe('the evidence of a price', () => {
     })
   })
 
-  it('the evidence of a price adds up for every priced orchestration', () => {
+  it("a price's evidence adds up for every priced orchestration", () => {
     fc.assert(
       fc.property(
         fc.boolean(),

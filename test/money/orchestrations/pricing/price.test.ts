@@ -90,7 +90,7 @@ describe('the depth of a book', () => {
   const bids = levels([6_000_000, '1'], [5_999_900, '1'], [5_999_800, '0.75'], [5_999_700, '20'])
   const from = context({ BTCUSD: book({ bids }) }, { settings: PATIENT })
 
-  it('the depth of a book is sold once, to 20 conversions of 0.5 by two workers at the same time', async () => {
+  it("a book's depth is sold once, to 20 conversions of 0.5 by two workers at the same time", async () => {
     await credit(db, owner.profileId, 'BTC', 1_000_000_000n, 'in_transit')
     const batches = await Promise.all(
       Array.from({ length: 8 }, (_, index) => {
@@ -118,7 +118,7 @@ describe('the depth of a book', () => {
     }
   })
 
-  it('the depth of a book is available again after depth_seconds, and never gone for the other side', async () => {
+  it("a book's depth is available again after depth_seconds, and never gone for the other side", async () => {
     await credit(db, owner.profileId, 'BTC', 300_000_000n, 'in_transit')
     await credit(db, owner.profileId, 'USD', 6_000_100n, 'in_transit')
     const [first] = pricedOf(await convert(db, [sale(100_000_000n)], from))
@@ -132,7 +132,7 @@ describe('the depth of a book', () => {
     expect(third?.price).toBe('60000')
   })
 
-  it('the depth of a book is left alone by waiting conversions, which wait with SLIPPAGE where it is not enough', async () => {
+  it("a book's depth is left alone by waiting conversions, which wait with SLIPPAGE where it is not enough", async () => {
     const [outcome] = await convert(db, [sale(10_000_000_000n)], from)
     expect(outcome).toMatchObject({ kind: 'waits', waitingFor: 'SLIPPAGE' })
     const { rows } = await sql`select from conversions`.execute(db.tables())

@@ -18,7 +18,7 @@ function problemsOf(path: string): readonly string[] {
 }
 
 describe('the folder of recordings', () => {
-  it('the folder of recordings is reported when it cannot be written, and is not created by the check', () => {
+  it('the recordings folder is reported when it cannot be written, and is not created by the check', () => {
     writeFileSync(join(folder.path, 'file'), '')
     expect(problemsOf(join(folder.path, 'new/deeper'))).toEqual([])
     expect(readdirSync(folder.path)).toEqual(['file'])
@@ -28,7 +28,7 @@ describe('the folder of recordings', () => {
     expect(problemsOf('')).toEqual([])
   })
 
-  it.skipIf(process.geteuid?.() === 0)('the folder of recordings is reported when its mode forbids writing', () => {
+  it.skipIf(process.geteuid?.() === 0)('the recordings folder is reported when its mode forbids writing', () => {
     const path = join(folder.path, 'closed')
     mkdirSync(path)
     chmodSync(path, 0o500)

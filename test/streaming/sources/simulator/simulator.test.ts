@@ -286,7 +286,7 @@ describe('rebuild and stop', () => {
     expect(other.events.get('BTCUSD')!.length).toBe(before)
   })
 
-  it('rebuild and stop do nothing before start', () => {
+  it('a simulator ignores rebuild and stop before its start', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock, { start: false })
     source.rebuild(markets.get('BTCUSD')!, 'early')

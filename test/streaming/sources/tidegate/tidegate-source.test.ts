@@ -54,7 +54,7 @@ async function reconnected(feed: PulledFeed, publisher: TestPublisher, connectio
 }
 
 describe('a source that pulls', () => {
-  it('a source that pulls subscribes its markets and the heartbeat, and follows books and executions exactly', async () => {
+  it('a pulling source subscribes its markets and the heartbeat, and follows books and executions exactly', async () => {
     for (const publishesOrders of [false, true]) {
       const { btc, publisher, feed, market, send, isCurrent } = await pullOne({ publishesOrders })
       await feed.until('the book', isCurrent)
@@ -68,7 +68,7 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('a source that pulls continues after the last message when the connection was cut, and misses nothing', async () => {
+  it('a pulling source continues after the last message when the connection was cut, and misses nothing', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.disconnectAll()
@@ -82,7 +82,7 @@ describe('a source that pulls', () => {
     send()
   })
 
-  it('a source that pulls continues on a quiet market too', async () => {
+  it('a pulling source continues on a quiet market too', async () => {
     const { publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.disconnectAll()
@@ -92,7 +92,7 @@ describe('a source that pulls', () => {
     expect(market.follower.missed).toBe(0)
   })
 
-  it('a source that pulls reports executions as missed when the publisher kept no messages, or was started again', async () => {
+  it('a pulling source reports executions as missed when the publisher kept no messages, or was started again', async () => {
     for (const restarts of [false, true]) {
       const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
       await feed.until('the book', isCurrent)
@@ -112,7 +112,7 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('a source that pulls subscribes again at its position after a gap, and misses nothing', async () => {
+  it('a pulling source subscribes again at its position after a gap, and misses nothing', async () => {
     for (const publishesOrders of [false, true]) {
       const { btc, publisher, feed, market, send, isCurrent } = await pullOne({ publishesOrders })
       await feed.until('the book', isCurrent)
@@ -129,7 +129,7 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('a source that pulls asks for a new SNAPSHOT after a gap whose messages the publisher has not kept, and reports one miss', async () => {
+  it('a pulling source asks for a new SNAPSHOT after a gap that the publisher has not kept, and reports one miss', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.forgets = true
@@ -143,7 +143,7 @@ describe('a source that pulls', () => {
     expect(market.follower.missed).toBe(1)
   })
 
-  it('a source that pulls reports a gap that the publisher leaves again as missed, and is not asked for it without end', async () => {
+  it('a pulling source reports a gap that the publisher leaves again as missed, and is not asked for it without end', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne({ keptMax: 0 })
     await feed.until('the book', isCurrent)
     // It claims to resume, and has nothing to resume with.
@@ -160,7 +160,7 @@ describe('a source that pulls', () => {
     expect(market.follower.missed).toBe(1)
   })
 
-  it('a source that pulls fetches the executions before a SNAPSHOT that it needed, and misses none', async () => {
+  it('a pulling source fetches the executions before a SNAPSHOT that it needed, and misses none', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     feed.source.rebuild(market, 'the book is crossed')
@@ -178,7 +178,7 @@ describe('a source that pulls', () => {
     await feed.until('the next message', isCurrent)
   })
 
-  it('a source that pulls continues where another process has followed the publication, with levels, with orders, and without the book', async () => {
+  it('a pulling source continues where another process has followed the publication, with levels, orders, or no book', async () => {
     for (const publishesOrders of [false, true]) {
       for (const hasBook of [false, true]) {
         const btc = engine('BTCUSD', { publishesOrders })
@@ -204,7 +204,7 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('a source that pulls waits longer before each further SNAPSHOT, so that a broken publisher is not asked without a pause', async () => {
+  it('a pulling source waits longer before each further SNAPSHOT, so that a broken publisher gets a pause', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     const requests = () => publisher.said.filter((said) => said === 'unsubscribe BTCUSD').length
@@ -223,7 +223,7 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('a source that pulls loses only the market whose message breaks a rule, and logs member and rule', async () => {
+  it('a pulling source loses only the market whose message breaks a rule, and logs member and rule', async () => {
     const [btc, eth] = [engine('BTCUSD'), engine('ETHUSD')]
     const publisher = await publish([btc, eth])
     const feed = pull(['BTCUSD', 'ETHUSD'], { url: publisher.url })
@@ -237,7 +237,7 @@ describe('a source that pulls', () => {
     expect(publisher.connections).toBe(1)
   })
 
-  it('a source that pulls ends a connection on which a message for an unknown market breaks a rule', async () => {
+  it('a pulling source ends a connection on which a message for an unknown market breaks a rule', async () => {
     const { publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.publishText('BTCUSD', '{"channel":"publication","payload":{')
@@ -246,7 +246,7 @@ describe('a source that pulls', () => {
     await feed.until('the book again', isCurrent)
   })
 
-  it('a source that pulls answers the pings of its publisher, and ends no connection on which pings arrive', async () => {
+  it('a pulling source answers the pings of its publisher, and ends no connection on which pings arrive', async () => {
     const { publisher, feed, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     for (let round = 0; round < 3; round++) {
@@ -256,7 +256,7 @@ describe('a source that pulls', () => {
     expect([feed.market.follower.isLive, publisher.connections]).toEqual([true, 1])
   })
 
-  it('a source that pulls counts a publisher as dead from which nothing arrives for 15 seconds, whatever the state of its markets', async () => {
+  it("a pulling source counts a publisher as dead when nothing arrives for 15 seconds, whatever its markets' state", async () => {
     const { btc, publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.publish(btc.setState('HALTED'))
@@ -269,7 +269,7 @@ describe('a source that pulls', () => {
     expect(market.summary.at(-1)).toBe('lost: engine: nothing arrived for 15 s')
   })
 
-  it('a source that pulls ends a connection without an answer', async () => {
+  it('a pulling source ends a connection without an answer', async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc])
     publisher.isMute = true
@@ -282,7 +282,7 @@ describe('a source that pulls', () => {
     await feed.until('the book', () => feed.market.follower.isLive)
   })
 
-  it('a source that pulls shows the message of a refused subscription, and tries again', async () => {
+  it('a pulling source shows the message of a refused subscription, and tries again', async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc])
     publisher.refused.set('BTCUSD', 'BTCUSD starts tomorrow')
@@ -294,7 +294,7 @@ describe('a source that pulls', () => {
     await feed.until('the book', () => feed.market.follower.isLive)
   })
 
-  it('a source that pulls subscribes again when the publisher ends a subscription', async () => {
+  it('a pulling source subscribes again when the publisher ends a subscription', async () => {
     const { publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.endSubscriptions('BTCUSD', 'the market was changed: subscribe again')
@@ -303,7 +303,7 @@ describe('a source that pulls', () => {
     await feed.until('the book again', isCurrent)
   })
 
-  it('a source that pulls applies an earlier SNAPSHOT and the messages after it, without an execution twice', async () => {
+  it('a pulling source applies an earlier SNAPSHOT and the messages after it, without an execution twice', async () => {
     const { publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     for (let count = 0; count < 20; count++) send()
@@ -317,7 +317,7 @@ describe('a source that pulls', () => {
     expect(market.follower.missed).toBe(0)
   })
 
-  it('a source that pulls is lost while the publisher has lost its own book, and keeps the executions', async () => {
+  it('a pulling source is lost while the publisher has lost its own book, and keeps the executions', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.publish(btc.lost('its own source is gone'))
@@ -331,7 +331,7 @@ describe('a source that pulls', () => {
     expect(market.follower.missed).toBe(0)
   })
 
-  it('a source that pulls requests a SNAPSHOT when the digest in a heartbeat differs', async () => {
+  it('a pulling source requests a SNAPSHOT when the digest in a heartbeat differs', async () => {
     const { btc, publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
     publisher.heartbeat([{ market: 'BTCUSD', epoch: btc.epoch, seq: btc.seq, digest: '0000000000000001' }])
@@ -340,7 +340,7 @@ describe('a source that pulls', () => {
     expect(publisher.said.slice(2)).toEqual(['unsubscribe BTCUSD', 'subscribe BTCUSD'])
   })
 
-  it('a source that pulls requests a SNAPSHOT when the book breaks an invariant, also from within the listener', async () => {
+  it('a pulling source requests a SNAPSHOT when the book breaks an invariant, also from within the listener', async () => {
     const { feed, market, publisher, isCurrent } = await pullOne()
     market.onEvent = (event) => {
       if (event.type === 'snapshot' && market.events.length === 1) feed.source.rebuild(market, 'the book is crossed')
@@ -351,7 +351,7 @@ describe('a source that pulls', () => {
     expect(publisher.said.slice(2)).toEqual(['unsubscribe BTCUSD', 'subscribe BTCUSD'])
   })
 
-  it('a source that pulls adds and removes markets on the same connection', async () => {
+  it('a pulling source adds and removes markets on the same connection', async () => {
     const [btc, eth] = [engine('BTCUSD'), engine('ETHUSD')]
     const publisher = await publish([btc, eth])
     const feed = pull(['BTCUSD'], { url: publisher.url })
@@ -375,7 +375,7 @@ describe('a source that pulls', () => {
     expect(publisher.isSubscribed('BTCUSD')).toBe(true)
   })
 
-  it('a source that pulls reports a simulated market as one, with the book that it has', async () => {
+  it('a pulling source reports a simulated market as one, with the book that it has', async () => {
     const btc = engine('BTCUSD', { simulated: true })
     const publisher = await publish([btc])
     const feed = pull(['BTCUSD'], { url: publisher.url })
@@ -383,7 +383,7 @@ describe('a source that pulls', () => {
     expect(feed.source.instrument(feed.market)).toEqual({ state: 'OPEN', reason: '', simulated: true })
   })
 
-  it('a source that pulls is lost where the engine has more decimals than the market', async () => {
+  it('a pulling source is lost where the engine has more decimals than the market', async () => {
     const btc = engine('BTCUSD')
     const publisher = await publish([btc])
     const feed = new PulledFeed(['BTCUSD'], { url: publisher.url }, { amountDecimals: 4 })

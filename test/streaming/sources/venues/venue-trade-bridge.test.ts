@@ -72,7 +72,7 @@ describe('trades without numbers', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('trades without numbers of another process are known: the list fills in those after them, or shows that some are missing', async () => {
+  it("trades without numbers after another process's are known: the list fills in later ones, or shows that some are missing", async () => {
     const joined = setUp()
     expect(joined.numbers.resume({ id: joined.bridge.resume('A', ['t1', 't2'], 2), milliseconds: 2 })).toBe(true)
     joined.live(2, 5)

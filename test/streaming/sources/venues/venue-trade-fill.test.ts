@@ -64,7 +64,7 @@ function setUp() {
 const inOrder = (first: number, last: number) => trades(first, last).map(({ firstId }) => `A${firstId}`)
 
 describe('trades that a connection did not deliver', () => {
-  it('trades that a connection did not deliver are fetched when the numbers prove them, and go before those that wait', async () => {
+  it('undelivered trades are fetched when the numbers prove them, and go before those that wait', async () => {
     const { reports, fetches, live, answer } = setUp()
     live('A', 1, 2)
     live('A', 6)
@@ -79,7 +79,7 @@ describe('trades that a connection did not deliver', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('trades that a connection did not deliver are fetched as soon as a repeated trade proves them, whatever the order of the repeats', async () => {
+  it('undelivered trades are fetched as soon as a repeated trade proves them, whatever the order of the repeats', async () => {
     const { reports, repeat, live, answer, gaps } = setUp()
     live('A', 1)
     repeat('A', [trade(6), trade(5)])
@@ -88,7 +88,7 @@ describe('trades that a connection did not deliver', () => {
     expect(reports).toEqual(inOrder(1, 6))
   })
 
-  it('trades that a connection did not deliver need no request when they come late', () => {
+  it('undelivered trades need no request when they come late', () => {
     const { reports, fetches, live } = setUp()
     live('A', 1)
     live('A', 3)
@@ -98,7 +98,7 @@ describe('trades that a connection did not deliver', () => {
     expect(fetches[0]?.signal.aborted).toBe(true)
   })
 
-  it('trades that a connection did not deliver leave another gap behind them, which is filled in its turn', async () => {
+  it('undelivered trades leave another gap behind them, which is filled in its turn', async () => {
     const { reports, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 3)
@@ -115,7 +115,7 @@ describe('trades that a connection did not deliver', () => {
     expect(reports).toEqual(inOrder(1, 9))
   })
 
-  it('trades that a connection did not deliver may stand for several numbers, and are not taken where they reach beyond the gap', async () => {
+  it('undelivered trades may stand for several numbers, and are not accepted where they reach beyond the gap', async () => {
     const { reports, live, answer, clock } = setUp()
     live('A', 1, 2)
     live('A', 10)
@@ -276,7 +276,7 @@ describe('a gap', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('a gap is left when more comes than may wait', () => {
+  it('a trade gap is left when more trades arrive than may wait', () => {
     const { reports, live } = setUp()
     live('A', 1)
     live('A', 3)
@@ -287,7 +287,7 @@ describe('a gap', () => {
     expect(reports).toHaveLength(10_003)
   })
 
-  it('a gap is left when all pairs together hold more than may wait', async () => {
+  it('a trade gap is left when all pairs together hold more trades than may wait', async () => {
     const reports = new Set<string>()
     const fill = new VenueTradeFill({
       clock: new VirtualClock(),
@@ -303,7 +303,7 @@ describe('a gap', () => {
     expect([...reports]).toEqual(['C6', 'C7'])
   })
 
-  it('a gap is forgotten with the connection, and with it what waits; the next trade proves all of it', async () => {
+  it('a trade gap is forgotten with the connection, and so are the waiting trades; the next trade proves all of it', async () => {
     const { clock, reports, fetches, fill, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 3, 4)

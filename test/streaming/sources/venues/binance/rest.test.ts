@@ -88,7 +88,7 @@ describe('the trades of Binance', () => {
     before: { id: 27_800, milliseconds: 0 },
   }
 
-  it('the trades of Binance are aggregate trades, as the stream has them', async () => {
+  it("Binance's trades are aggregate trades, as the stream has them", async () => {
     const { url, asked } = await serve(() => [200, JSON.stringify([trade])])
     expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual({
       value: [
@@ -107,7 +107,7 @@ describe('the trades of Binance', () => {
     expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&fromId=26129&limit=1000'])
   })
 
-  it('the trades of Binance are the latest where the number of the last aggregate is not known', async () => {
+  it("Binance's trades are the latest where the number of the last aggregate is not known", async () => {
     const { url, asked } = await serve(() => [200, '[]'])
     await fetchTrades(url, 'BTCUSDT', { ...gap, after: { id: 27_780, milliseconds: 0 } }, signal)
     expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&limit=1000'])

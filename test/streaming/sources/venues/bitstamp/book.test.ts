@@ -34,7 +34,7 @@ function live(position?: BitstampPosition): BitstampBook {
 }
 
 describe('a book of Bitstamp', () => {
-  it('a book of Bitstamp begins with a snapshot that messages bracket, and the messages after it', () => {
+  it('a Bitstamp book begins with a snapshot that messages bracket, and the messages after it', () => {
     const book = create()
     expect(book.apply(diff(90, '10:7'))).toEqual({ kind: 'waiting' })
     expect(book.apply(snapshot(100))).toEqual({ kind: 'waiting', confirmMilliseconds: 10_000 })
@@ -49,7 +49,7 @@ describe('a book of Bitstamp', () => {
     expect(book.apply(diff(102, '10:0'))).toEqual({ kind: 'update', changes: [{ side: BID, price: 10, amount: 0 }] })
   })
 
-  it('a book of Bitstamp begins at once where the messages have reached the snapshot, and applies none that it contains', () => {
+  it('a Bitstamp book begins at once where the messages have reached the snapshot, and applies none that it contains', () => {
     const book = create()
     book.apply(diff(90, '9:9'))
     book.apply(diff(100, '8:8'))
@@ -59,7 +59,7 @@ describe('a book of Bitstamp', () => {
     })
   })
 
-  it('a book of Bitstamp does not begin with a snapshot from before the first message', () => {
+  it('a Bitstamp book does not begin with a snapshot from before the first message', () => {
     const book = create()
     book.apply(diff(90))
     expect(book.apply(snapshot(89))).toEqual({ kind: 'waiting' })
@@ -67,20 +67,20 @@ describe('a book of Bitstamp', () => {
     expect(book.apply(snapshot(91))).toMatchObject({ kind: 'snapshot' })
   })
 
-  it('a book of Bitstamp does not begin with a snapshot that the first message after it does not bracket', () => {
+  it('a Bitstamp book does not begin with a snapshot that the first message after it does not bracket', () => {
     const book = create()
     expect(book.apply(snapshot(80))).toMatchObject({ kind: 'waiting', confirmMilliseconds: 10_000 })
     expect(book.apply(diff(90))).toEqual({ kind: 'waiting' })
   })
 
-  it('a book of Bitstamp begins without messages when a second snapshot is equal to the first, and not when it differs', () => {
+  it('a Bitstamp book begins without messages when a second snapshot is equal to the first, and not when it differs', () => {
     const book = create()
     book.apply(snapshot(80))
     expect(book.apply(snapshot(85, '10:1'))).toMatchObject({ kind: 'waiting' })
     expect(book.apply(snapshot(86, '10:1'))).toMatchObject({ kind: 'snapshot', levels: [{ price: 10 }, { price: 11 }] })
   })
 
-  it('a book of Bitstamp does not begin before the time that an earlier book reached, unless the venue insists', () => {
+  it('a Bitstamp book does not begin before the time that an earlier book reached, unless the venue insists', () => {
     const position = { microseconds: 0, regressions: 0 }
     live(position)
     expect(position.microseconds).toBe(101)
@@ -94,19 +94,19 @@ describe('a book of Bitstamp', () => {
     expect(book.apply(snapshot(80))).toMatchObject({ kind: 'snapshot' })
   })
 
-  it('a book of Bitstamp is wrong when a message is earlier than the one before, and takes one of the same time', () => {
+  it('a Bitstamp book is wrong when a message is earlier than the one before, and takes one of the same time', () => {
     const book = live()
     expect(book.apply(diff(101, '10:5'))).toMatchObject({ changes: [{ amount: 5 }] })
     expect(book.apply(diff(100))).toEqual({ kind: 'wrong', reason: 'btcusd: a message of 100 follows one of 101' })
   })
 
-  it('a book of Bitstamp takes a message that comes twice once', () => {
+  it('a Bitstamp book takes a message that comes twice once', () => {
     const book = live()
     book.apply(diff(102, '10:5'))
     expect(book.apply(diff(102, '10:5'))).toEqual({ kind: 'update', changes: [] })
   })
 
-  it('a book of Bitstamp is wrong when it is crossed', () => {
+  it('a Bitstamp book is wrong when it is crossed', () => {
     expect(live().apply(diff(102, '11:5'))).toMatchObject({
       kind: 'wrong',
       reason: expect.stringContaining('best bid'),
@@ -120,7 +120,7 @@ describe('a book of Bitstamp', () => {
   it.each([
     ['a price below zero', diff(102, '-1:1')],
     ['an amount that is no number', diff(102, '9:x')],
-  ])('a book of Bitstamp is wrong with %s', (_what, message) => {
+  ])('a Bitstamp book is wrong with %s', (_what, message) => {
     expect(live().apply(message)).toMatchObject({ kind: 'wrong', reason: expect.stringContaining('cannot take') })
   })
 
@@ -178,7 +178,7 @@ describe('a book of Bitstamp', () => {
     })
   })
 
-  it('a book of Bitstamp keeps a bounded number of levels while it waits', () => {
+  it('a Bitstamp book keeps a bounded number of levels while it waits', () => {
     const book = create()
     for (let index = 0; index < 60_000; index++) book.apply(diff(index))
     expect(book.apply(snapshot(5_000))).toEqual({ kind: 'waiting' })
@@ -186,7 +186,7 @@ describe('a book of Bitstamp', () => {
   })
 
   it.each([1, 2, 3])(
-    'a book of Bitstamp is the book of the venue after each snapshot, whatever was lost (seed %i)',
+    'a Bitstamp book is the book of the venue after each snapshot, whatever was lost (seed %i)',
     (seed) => {
       const random = new Random(seed)
       const book = create()

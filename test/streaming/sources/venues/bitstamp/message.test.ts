@@ -38,7 +38,7 @@ const TRADE = {
 const tradeWith = (change: object) => ({ ...TRADE, data: { ...TRADE.data, ...change } })
 
 describe('a frame of Bitstamp', () => {
-  it('a frame of Bitstamp with changes of a book keeps texts and the time in microseconds', () => {
+  it('a Bitstamp frame with changes of a book keeps texts and the time in microseconds', () => {
     expect(read(BOOK)).toEqual([
       {
         kind: 'book',
@@ -54,7 +54,7 @@ describe('a frame of Bitstamp', () => {
     ])
   })
 
-  it('a frame of Bitstamp with a trade keeps its identifier and the texts of its numbers', () => {
+  it('a Bitstamp frame with a trade keeps its identifier and the texts of its numbers', () => {
     expect(read(TRADE)).toEqual([
       {
         kind: 'trades',
@@ -81,7 +81,7 @@ describe('a frame of Bitstamp', () => {
     ['the later order is not the one that the type names', { type: 0, buy_order_id: 5, sell_order_id: 6 }, undefined],
     ['the orders have no ids', { buy_order_id: undefined }, undefined],
     ['the type is unknown', { type: 2 }, undefined],
-  ])('a frame of Bitstamp with a trade names the side of the taker where %s', (_what, change, side) => {
+  ])('a Bitstamp frame with a trade names the side of the taker where %s', (_what, change, side) => {
     const [message] = read(tradeWith(change))
     expect(message?.kind === 'trades' && message.trades[0]?.side).toBe(side)
   })
@@ -91,7 +91,7 @@ describe('a frame of Bitstamp', () => {
     ['a time that is a number', { microtimestamp: 1643643584684047 }],
     ['an amount that is a number', { bids: [['1', 2]] }],
     ['no asks', { asks: undefined }],
-  ])('a frame of Bitstamp with a book that has %s costs the pair its book', (_what, change) => {
+  ])('a Bitstamp frame with a book that has %s costs the pair its book', (_what, change) => {
     const frame = { ...BOOK, data: { ...BOOK.data, ...change } }
     expect(read(frame)).toMatchObject([{ kind: 'unreadable-book', symbol: 'btcusd' }])
   })
@@ -101,11 +101,11 @@ describe('a frame of Bitstamp', () => {
     ['an identifier that is text', { id: '5' }],
     ['only a number as its price', { price_str: undefined }],
     ['no time', { microtimestamp: 'x' }],
-  ])('a frame of Bitstamp with a trade that has %s may have lost trades', (_what, change) => {
+  ])('a Bitstamp frame with a trade that has %s may have lost trades', (_what, change) => {
     expect(read(tradeWith(change))).toMatchObject([{ kind: 'unreadable-trades', symbol: 'btcusd' }])
   })
 
-  it('a frame of Bitstamp that is torn belongs to its pair where it still names it', () => {
+  it('a Bitstamp frame that is torn belongs to its pair where it still names it', () => {
     expect(read('{"channel":"diff_order_book_btcusd","data":{"bi')).toMatchObject([
       { kind: 'unreadable-book', symbol: 'btcusd' },
     ])
@@ -116,7 +116,7 @@ describe('a frame of Bitstamp', () => {
     expect(read({ event: 'trade', data: {} })).toMatchObject([{ kind: 'unreadable' }])
   })
 
-  it('a frame of Bitstamp of another channel or event is ignored', () => {
+  it('a Bitstamp frame of another channel or event is ignored', () => {
     expect(read({ event: 'data', channel: 'order_book_btcusd', data: {} })).toEqual([])
     expect(read({ event: 'trade', channel: 'private-live_trades_btcusd-1', data: {} })).toEqual([])
     expect(read({ event: 'order_created', channel: 'live_orders_btcusd', data: {} })).toEqual([])
@@ -124,13 +124,13 @@ describe('a frame of Bitstamp', () => {
     expect(read({ event: 'bts:unsubscription_succeeded', channel: 'live_trades_btcusd', data: {} })).toEqual([])
   })
 
-  it('a frame of Bitstamp that asks for a new connection ends this one', () => {
+  it('a Bitstamp frame that asks for a new connection ends this one', () => {
     expect(read({ event: 'bts:request_reconnect', channel: '', data: '' })).toEqual([
       { kind: 'restart', reason: 'the venue asks for a new connection' },
     ])
   })
 
-  it('a frame of Bitstamp that answers a subscription names its pair', () => {
+  it('a Bitstamp frame that answers a subscription names its pair', () => {
     const book = () => ({ channel: 'book', symbol: 'btcusd' }) as const
     const trades = () => ({ channel: 'trades', symbol: 'btcusd' }) as const
     const succeeded = { event: 'bts:subscription_succeeded', channel: 'diff_order_book_btcusd', data: {} }

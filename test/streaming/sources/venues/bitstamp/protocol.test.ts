@@ -6,7 +6,7 @@ const error = '{"event":"bts:error","channel":"","data":{"code":null,"message":"
 const succeeded = (channel: string) => JSON.stringify({ event: 'bts:subscription_succeeded', channel, data: {} })
 
 describe('requests of Bitstamp', () => {
-  it('requests of Bitstamp name one channel each', () => {
+  it('Bitstamp requests name one channel each', () => {
     expect(create().requests('subscribe', 'book', ['btcusd', 'xrpeur'], Infinity)).toEqual([
       { event: 'bts:subscribe', data: { channel: 'diff_order_book_btcusd' } },
       { event: 'bts:subscribe', data: { channel: 'diff_order_book_xrpeur' } },
@@ -26,14 +26,14 @@ describe('requests of Bitstamp', () => {
     expect(protocol.read(error)).toEqual([{ kind: 'refused', reason: 'Bad subscription string.' }])
   })
 
-  it('requests of Bitstamp of an earlier connection are forgotten', () => {
+  it('Bitstamp requests of an earlier connection are forgotten', () => {
     const protocol = create()
     protocol.requests('subscribe', 'book', ['btcusd'], Infinity)
     expect(protocol.open?.()).toEqual([])
     expect(protocol.read(error)).toEqual([{ kind: 'refused', reason: 'Bad subscription string.' }])
   })
 
-  it('requests of Bitstamp ask whether the venue lives before the connection counts as dead', () => {
+  it('Bitstamp requests ask whether the venue lives before the connection counts as dead', () => {
     const { keepAlive, silenceMilliseconds } = create()
     expect(keepAlive).toEqual({ text: '{"event":"bts:heartbeat"}', milliseconds: 2_000 })
     expect(silenceMilliseconds).toBeGreaterThan(2_000)

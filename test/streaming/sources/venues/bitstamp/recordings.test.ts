@@ -10,13 +10,13 @@ const messages = () => frames().flatMap(({ text }) => readBitstampMessage(text, 
 const SHAPES = { btcusd: [0, 8], xrpeur: [5, 8] } as const
 
 describe('a recording of Bitstamp', () => {
-  it('a recording of Bitstamp is read whole: nothing in it is unreadable or refused', () => {
+  it('a Bitstamp recording is read whole: nothing in it is unreadable or refused', () => {
     const counts: Record<string, number> = {}
     for (const { kind } of messages()) counts[kind] = (counts[kind] ?? 0) + 1
     expect(counts).toEqual({ book: 260, trades: 24 })
   })
 
-  it('a recording of Bitstamp has books whose times ascend, and which are those of the simplest book', () => {
+  it('a Bitstamp recording has books whose times ascend, and which are those of the simplest book', () => {
     for (const [symbol, [priceDecimals, amountDecimals]] of Object.entries(SHAPES)) {
       const listing = { symbol, priceDecimals, amountDecimals, status: 'Enabled', state: 'open' } as const
       const options = { listing, depth: Infinity, priceMaximum: Number.MAX_SAFE_INTEGER }
@@ -53,7 +53,7 @@ describe('a recording of Bitstamp', () => {
     }
   })
 
-  it('a recording of Bitstamp has trades whose ids ascend and are not consecutive, each with the side of its taker', () => {
+  it('a Bitstamp recording has trades whose ids ascend and are not consecutive, each with the side of its taker', () => {
     const trades = messages().flatMap((message) => (message.kind === 'trades' ? message.trades : []))
     const steps = trades.slice(1).map(({ id }, index) => Number(id) - Number(trades[index]?.id))
     expect(steps.every((step) => step > 0)).toBe(true)

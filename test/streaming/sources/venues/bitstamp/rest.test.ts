@@ -9,7 +9,7 @@ const gapOf = (milliseconds: number) => {
 }
 
 describe('the latest trades of Bitstamp', () => {
-  it('the latest trades of Bitstamp are given oldest first, in whole seconds', async () => {
+  it("Bitstamp's latest trades are given oldest first, in whole seconds", async () => {
     const { url, asked } = await serveHttp(() => [200, JSON.stringify([{ ...TRADE, tid: '212337570' }, TRADE])])
     const trade = { firstId: 0, lastId: 0, price: '38416', amount: '0.00280000', executedAtMilliseconds: 1643643584000 }
     expect(await fetchTrades(url, 'btcusd', gapOf(5_000), signal)).toEqual({
@@ -26,14 +26,14 @@ describe('the latest trades of Bitstamp', () => {
     [30_001, 'hour'],
     [3_300_000, 'hour'],
     [3_300_001, 'day'],
-  ])('the latest trades of Bitstamp after %i ms are those of a %s', async (milliseconds, period) => {
+  ])("Bitstamp's latest trades after %i ms are those of a %s", async (milliseconds, period) => {
     const { url, asked } = await serveHttp(() => [200, '[]'])
     expect(await fetchTrades(url, 'btcusd', gapOf(milliseconds), signal)).toEqual({ value: [] })
     expect(asked).toEqual([`/api/v2/transactions/btcusd/?time=${period}`])
   })
 
   it.each(['<html>', '{}', '[7]', JSON.stringify([{ ...TRADE, tid: 5 }]), JSON.stringify([{ ...TRADE, date: '1.5' }])])(
-    'the latest trades of Bitstamp that are %s are a problem',
+    "Bitstamp's latest trades that are %s are a problem",
     async (text) => {
       const { url } = await serveHttp(() => [200, text])
       expect(await fetchTrades(url, 'btcusd', gapOf(1), signal)).toEqual({ problem: 'unreadable trades' })
@@ -58,7 +58,7 @@ describe('a snapshot of Bitstamp', () => {
 })
 
 describe('the pairs of Bitstamp', () => {
-  it('the pairs of Bitstamp have the decimals of their currencies, and a state', async () => {
+  it("Bitstamp's pairs have the decimals of their currencies, and a state", async () => {
     const pair = { name: 'BTC/USD', url_symbol: 'btcusd', base_decimals: 8, counter_decimals: 0, trading: 'Enabled' }
     const list = [pair, { ...pair, url_symbol: 'xrpeur', trading: 'Disabled' }, { ...pair, base_decimals: '8' }, null]
     const { url, asked } = await serveHttp(() => [200, JSON.stringify(list)])

@@ -21,7 +21,7 @@ function create(depth = 50, priceMaximum = Number.MAX_SAFE_INTEGER): BybitBook {
 }
 
 describe('a book of Bybit', () => {
-  it('a book of Bybit begins with a snapshot', () => {
+  it('a Bybit book begins with a snapshot', () => {
     const book = create()
     expect(book.apply(delta(4))).toEqual({ kind: 'waiting' })
     expect(book.apply(snapshot(5))).toEqual({
@@ -35,7 +35,7 @@ describe('a book of Bybit', () => {
     expect(book.best).toEqual({ bid: 100, ask: 101 })
   })
 
-  it('a book of Bybit follows deltas whose update ids are consecutive', () => {
+  it('a Bybit book follows deltas whose update ids are consecutive', () => {
     const book = create()
     book.apply(snapshot(5))
     expect(book.apply(delta(6, '9.9:0'))).toEqual({
@@ -53,13 +53,13 @@ describe('a book of Bybit', () => {
     ['one is missing', 7, 'BTCUSDT: update 7 follows update 5'],
     ['it comes late', 4, 'BTCUSDT: update 4 follows update 5'],
     ['the ids begin again without a snapshot', 1, 'BTCUSDT: update 1 follows update 5'],
-  ])('a book of Bybit is wrong when %s', (_what, updateId, reason) => {
+  ])('a Bybit book is wrong when %s', (_what, updateId, reason) => {
     const book = create()
     book.apply(snapshot(5))
     expect(book.apply(delta(updateId))).toEqual({ kind: 'wrong', reason })
   })
 
-  it('a book of Bybit ignores a delta that comes twice', () => {
+  it('a Bybit book ignores a delta that comes twice', () => {
     const book = create()
     book.apply(snapshot(5))
     book.apply(delta(6))
@@ -67,7 +67,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(delta(7, '', '10.1:9'))).toMatchObject({ changes: [{ amount: 9 }] })
   })
 
-  it('a book of Bybit takes a snapshot at any time, with the update id 1 after a restart too, and follows it', () => {
+  it('a Bybit book takes a snapshot at any time, with the update id 1 after a restart too, and follows it', () => {
     const book = create()
     book.apply(snapshot(5))
     const step = book.apply(snapshot(1, '10.0:1 9.8:7', '10.1:3'))
@@ -82,7 +82,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(delta(6))).toMatchObject({ kind: 'wrong' })
   })
 
-  it('a book of Bybit ignores what is left of a subscription at another depth', () => {
+  it('a book of Bybit ignores late messages of a subscription at another depth', () => {
     const book = create()
     expect(book.apply(data(true, 80, '10.0:1', '', 200))).toEqual({ kind: 'waiting' })
     book.apply(snapshot(5))
@@ -91,7 +91,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(delta(6))).toMatchObject({ kind: 'update' })
   })
 
-  it('a book of Bybit is cut to its depth', () => {
+  it('a Bybit book is cut to its depth', () => {
     const book = create(50)
     const many = Array.from({ length: 50 }, (_, index) => `${(90 - index).toFixed(1)}:1`).join(' ')
     book.apply(snapshot(5, many, '99.0:1'))
@@ -108,13 +108,13 @@ describe('a book of Bybit', () => {
     ['a price below zero', delta(6, '-1.0:1')],
     ['an amount that is no number', delta(6, '9.0:x')],
     ['a price finer than its market', delta(6, '9.01:1')],
-  ])('a book of Bybit is wrong with %s', (_what, message) => {
+  ])('a Bybit book is wrong with %s', (_what, message) => {
     const book = create()
     book.apply(snapshot(5))
     expect(book.apply(message)).toMatchObject({ kind: 'wrong', reason: expect.stringMatching(/^BTCUSDT: cannot take/) })
   })
 
-  it('a book of Bybit ends before an ask that its markets cannot hold', () => {
+  it('a Bybit book ends before an ask that its markets cannot hold', () => {
     const book = create(50, 200)
     expect(book.apply(snapshot(5, '10.0:1', '10.1:3 99.0:8'))).toMatchObject({ kind: 'snapshot' })
     expect(book.unfit).toEqual([{ side: ASK, price: '99.0', amount: '8' }])

@@ -44,7 +44,7 @@ const TRADES = {
 }
 
 describe('a frame of Bybit', () => {
-  it('a frame of Bybit with a book keeps texts, the update id and the depth of the topic', () => {
+  it('a Bybit frame with a book keeps texts, the update id and the depth of the topic', () => {
     expect(read(BOOK)).toEqual([
       {
         kind: 'book',
@@ -66,7 +66,7 @@ describe('a frame of Bybit', () => {
     expect(read({ ...BOOK, topic: 'orderbook.200.BTCUSDT' })).toMatchObject([{ data: { depth: 200 } }])
   })
 
-  it('a frame of Bybit with trades keeps identifiers beyond the safe integers, and the side of the taker', () => {
+  it('a Bybit frame with trades keeps identifiers beyond the safe integers, and the side of the taker', () => {
     const trade = { firstId: 0, lastId: 0, price: '16578.50', amount: '0.001', executedAtMilliseconds: 1672304486865 }
     expect(read(TRADES)).toEqual([
       {
@@ -89,7 +89,7 @@ describe('a frame of Bybit', () => {
     ['no update id', { ...BOOK, data: { ...BOOK.data, u: '1' } }],
     ['an update id below zero', { ...BOOK, data: { ...BOOK.data, u: -1 } }],
     ['another type', { ...BOOK, type: 'partial' }],
-  ])('a frame of Bybit with a book that has %s costs the pair its book', (_what, frame) => {
+  ])('a Bybit frame with a book that has %s costs the pair its book', (_what, frame) => {
     expect(read(frame)).toMatchObject([{ kind: 'unreadable-book', symbol: 'BTCUSDT' }])
   })
 
@@ -100,13 +100,13 @@ describe('a frame of Bybit', () => {
     ['no side', { S: '' }],
     ['a price that is a number', { p: 1 }],
     ['a time that is text', { T: '1672304486865' }],
-  ])('a frame of Bybit with a trade that has %s may have lost trades', (_what, change) => {
+  ])('a Bybit frame with a trade that has %s may have lost trades', (_what, change) => {
     const frame = { ...TRADES, data: [TRADE, { ...TRADE, ...change }] }
     expect(read(frame)).toMatchObject([{ kind: 'unreadable-trades', symbol: 'BTCUSDT' }])
     expect(read({ ...TRADES, data: {} })).toMatchObject([{ kind: 'unreadable-trades' }])
   })
 
-  it('a frame of Bybit that is torn belongs to the pair of its topic', () => {
+  it('a Bybit frame that is torn belongs to the pair of its topic', () => {
     const half = (frame: object) => JSON.stringify(frame).slice(0, 60)
     expect(read(half(BOOK))).toMatchObject([{ kind: 'unreadable-book', symbol: 'BTCUSDT' }])
     expect(read(half(TRADES))).toMatchObject([{ kind: 'unreadable-trades', symbol: 'BTCUSDT' }])
@@ -116,14 +116,14 @@ describe('a frame of Bybit', () => {
     expect(read({ hello: 1 })).toMatchObject([{ kind: 'unreadable' }])
   })
 
-  it('a frame of Bybit of another topic, a pong and an accepted request are ignored', () => {
+  it('a Bybit frame of another topic, a pong and an accepted request are ignored', () => {
     expect(read({ topic: 'tickers.BTCUSDT', data: {} })).toEqual([])
     expect(read({ success: true, ret_msg: 'pong', conn_id: 'a', req_id: '', op: 'ping' })).toEqual([])
     expect(read({ op: 'pong', args: ['1672916271846'], req_id: '1' })).toEqual([])
     expect(read({ success: true, ret_msg: 'subscribe', conn_id: 'a', req_id: '1', op: 'subscribe' })).toEqual([])
   })
 
-  it('a frame of Bybit that refuses a request names the pairs of the request, once', () => {
+  it('a Bybit frame that refuses a request names the pairs of the request, once', () => {
     const requests = new Map<unknown, VenueRequest>([
       ['7', { action: 'subscribe', channel: 'trades', symbols: ['BTCUSDT', 'XUSDT'] }],
       ['8', { action: 'unsubscribe', channel: 'book', symbols: ['BTCUSDT'] }],

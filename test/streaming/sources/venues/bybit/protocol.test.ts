@@ -4,7 +4,7 @@ import { BYBIT } from '../../../../../src/streaming/sources/venues/bybit/protoco
 const create = () => BYBIT.createProtocol({ restUrl: '' })
 
 describe('requests of Bybit', () => {
-  it('requests of Bybit name the topics of a depth, ten at most, with an id of their own', () => {
+  it('Bybit requests name the topics of a depth, ten at most, with an id of their own', () => {
     const symbols = Array.from({ length: 23 }, (_, index) => `A${index}USDT`)
     const requests = create().requests('subscribe', 'book', symbols, 200) as {
       req_id: string
@@ -19,7 +19,7 @@ describe('requests of Bybit', () => {
     ])
   })
 
-  it('requests of Bybit are known by their ids when they are refused', () => {
+  it('Bybit requests are known by their ids when they are refused', () => {
     const protocol = create()
     protocol.requests('subscribe', 'book', ['BTCUSDT', 'XUSDT'], 50)
     const refusal = '{"success":false,"ret_msg":"Invalid symbol","conn_id":"a","req_id":"1","op":"subscribe"}'
@@ -27,7 +27,7 @@ describe('requests of Bybit', () => {
     expect(protocol.read(refusal)).toEqual([{ kind: 'refused', reason: 'Invalid symbol' }])
   })
 
-  it('requests of Bybit remember a thousand unanswered ones', () => {
+  it('Bybit requests remember a thousand unanswered ones', () => {
     const protocol = create()
     for (let count = 0; count <= 1_000; count++) protocol.requests('subscribe', 'book', ['BTCUSDT'], 50)
     const refusal = (id: number) => `{"success":false,"ret_msg":"no","req_id":"${id}","op":"subscribe"}`
@@ -35,7 +35,7 @@ describe('requests of Bybit', () => {
     expect(protocol.read(refusal(2))).toMatchObject([{ symbol: 'BTCUSDT' }])
   })
 
-  it('requests of Bybit ask whether the venue lives before the connection counts as dead', () => {
+  it('Bybit requests ask whether the venue lives before the connection counts as dead', () => {
     const { keepAlive, silenceMilliseconds, depths } = create()
     expect(keepAlive).toEqual({ text: '{"op":"ping"}', milliseconds: 2_000 })
     expect(silenceMilliseconds).toBeGreaterThan(2_000)

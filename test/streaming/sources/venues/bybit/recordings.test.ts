@@ -12,13 +12,13 @@ const frames = () => receivedFrames(BYBIT_CAPTURES[0] as string)
 const messages = () => frames().flatMap(({ text }) => readBybitMessage(text, () => undefined))
 
 describe('a recording of Bybit', () => {
-  it('a recording of Bybit is read whole: nothing in it is unreadable or refused', () => {
+  it('a Bybit recording is read whole: nothing in it is unreadable or refused', () => {
     const counts: Record<string, number> = {}
     for (const { kind } of messages()) counts[kind] = (counts[kind] ?? 0) + 1
     expect(counts).toEqual({ book: 302, trades: 24 })
   })
 
-  it('a recording of Bybit has books whose update ids are consecutive, and which are those of the simplest book', () => {
+  it('a Bybit recording has books whose update ids are consecutive, and which are those of the simplest book', () => {
     for (const [symbol, [priceDecimals, amountDecimals]] of Object.entries(SHAPES)) {
       const listing = { symbol, priceDecimals, amountDecimals, status: 'Trading', state: 'open' } as const
       const book = new BybitBook({ listing, depth: 50, priceMaximum: Number.MAX_SAFE_INTEGER })
@@ -45,7 +45,7 @@ describe('a recording of Bybit', () => {
     }
   })
 
-  it('a recording of Bybit notices the loss of any delta', () => {
+  it('a Bybit recording notices the loss of any delta', () => {
     const book = messages().flatMap((message) =>
       message.kind === 'book' && message.symbol === 'SOLEUR' ? [message.data] : [],
     )
@@ -63,7 +63,7 @@ describe('a recording of Bybit', () => {
     }
   })
 
-  it('a recording of Bybit has trades with identifiers that are unique, ascending and not consecutive', () => {
+  it('a Bybit recording has trades with identifiers that are unique, ascending and not consecutive', () => {
     const ids = messages()
       .flatMap((message) => (message.kind === 'trades' ? message.trades : []))
       .map(({ id }) => BigInt(id ?? 0))

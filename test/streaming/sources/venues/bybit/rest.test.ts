@@ -30,7 +30,7 @@ async function readTrades(text: string) {
 }
 
 describe('the latest trades of Bybit', () => {
-  it('the latest trades of Bybit are given oldest first, whatever the order of the venue, with the side of the taker', async () => {
+  it("Bybit's latest trades are given oldest first, whatever the order of the venue, with the side of the taker", async () => {
     const newer = { ...TRADE, execId: '2100000000007764270', side: 'Sell', time: '1672052955760' }
     const { url, asked } = await serveHttp(() => [200, answer([newer, TRADE])])
     const trade = { firstId: 0, lastId: 0, price: '16618.49', amount: '0.00012' }
@@ -45,7 +45,7 @@ describe('the latest trades of Bybit', () => {
     expect(await readTrades(answer([TRADE, newer]))).toEqual(trades)
   })
 
-  it('the latest trades of Bybit of one millisecond are taken as newest first', async () => {
+  it("Bybit's latest trades of one millisecond are taken as newest first", async () => {
     const list = await readTrades(answer([{ ...TRADE, execId: '9' }, TRADE]))
     expect('value' in list && list.value.map(({ id }) => id)).toEqual(['2100000000007764263', '9'])
   })
@@ -63,7 +63,7 @@ describe('the latest trades of Bybit', () => {
 })
 
 describe('the pairs of Bybit', () => {
-  it('the pairs of Bybit have the decimals of their steps, and a state', async () => {
+  it("Bybit's pairs have the decimals of their steps, and a state", async () => {
     const list = [
       PAIR,
       { ...PAIR, symbol: 'SHIBUSDT', priceFilter: { tickSize: '0.0000000100' }, lotSizeFilter: { basePrecision: '1' } },

@@ -26,7 +26,7 @@ const BEGINNING: readonly LevelText[] = [
 describe('a book of Coinbase', () => {
   const level = (side: 0 | 1, price: number, amount: number | bigint): LevelChange => ({ side, price, amount })
 
-  it('a book of Coinbase begins with a snapshot, and hands on every change as an integer', () => {
+  it('a Coinbase book begins with a snapshot, and hands on every change as an integer', () => {
     const { update, snapshot } = bookOf()
     expect(update(['bid', '99', '1'])).toEqual({ kind: 'waiting' })
     expect(snapshot(...BEGINNING)).toEqual({
@@ -51,7 +51,7 @@ describe('a book of Coinbase', () => {
     expect(update()).toEqual({ kind: 'update', changes: [] })
   })
 
-  it('a book of Coinbase is replaced by another snapshot', () => {
+  it('a Coinbase book is replaced by another snapshot', () => {
     const { snapshot } = bookOf()
     snapshot(...BEGINNING)
     expect(snapshot()).toEqual({ kind: 'snapshot', levels: [] })
@@ -77,7 +77,7 @@ describe('a book of Coinbase', () => {
     expect(snapshot(...BEGINNING)).toMatchObject({ kind: 'snapshot' })
   })
 
-  it('a book of Coinbase ends before an ask beyond the maximum, until that ask is gone', () => {
+  it('a Coinbase book ends before an ask beyond the maximum, until that ask is gone', () => {
     const { book, update, snapshot } = bookOf(100_000)
     const far = '9'.repeat(17)
     expect(snapshot(...BEGINNING, ['offer', far, '1'], ['offer', '1000.01', '2'])).toMatchObject({
@@ -90,7 +90,7 @@ describe('a book of Coinbase', () => {
     expect(book.unfit).toEqual([])
   })
 
-  it('a book of Coinbase takes a price at its limit, and figures with zeros beyond what is listed', () => {
+  it('a book of Coinbase accepts a price at its limit, and numbers with zeros beyond the listed decimals', () => {
     expect(bookOf(100_000).snapshot(['bid', '1000.0000', '1.500000000'])).toEqual({
       kind: 'snapshot',
       levels: [level(BID, 100_000, 150_000_000)],

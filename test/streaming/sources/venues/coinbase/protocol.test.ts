@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { COINBASE } from '../../../../../src/streaming/sources/venues/coinbase/protocol.ts'
 
 describe('the rate of requests to Coinbase', () => {
-  it('the rate of requests to Coinbase is within eight in any second, and lets list, books and trades of a start pass at once', () => {
+  it("requests to Coinbase are at most eight in any second, and a start's list, books and trades pass at once", () => {
     const protocol = COINBASE.createProtocol({ restUrl: 'http://127.0.0.1:9' })
     const { burst, perSecond } = protocol.requestRate ?? { burst: Infinity, perSecond: Infinity }
     expect(burst + perSecond).toBeLessThanOrEqual(8)

@@ -23,7 +23,7 @@ async function readTrades(text: string) {
 }
 
 describe('a page of trades of Coinbase', () => {
-  it('a page of trades of Coinbase is of the seconds from the last known trade to the first one behind the gap', async () => {
+  it('a Coinbase trade page is of the seconds from the last known trade to the first one behind the gap', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([entry])])
     expect(await fetchTrades(url, 'BTC-USD', { after, before }, signal)).toEqual({
       value: [
@@ -41,7 +41,7 @@ describe('a page of trades of Coinbase', () => {
     ])
   })
 
-  it('a page of trades of Coinbase may be empty, and is a problem when the product is not known', async () => {
+  it('a Coinbase trade page may be empty, and is a problem when the product is not known', async () => {
     expect(await readTrades(answer([]))).toEqual({ value: [] })
     const { url } = await serveHttp(() => [404, '{"error":"NOT_FOUND"}'])
     const fetched = await fetchTrades(url, 'NO-SUCH', { after, before }, signal)
@@ -57,7 +57,7 @@ describe('a page of trades of Coinbase', () => {
     ['a price as a number', answer([{ ...entry, price: 7 }])],
     ['no size', answer([{ ...entry, size: undefined }])],
     ['a time that is none', answer([entry, { ...entry, time: 'x' }])],
-  ])('a page of trades of Coinbase that cannot be read whole is a problem: %s', async (_what, text) => {
+  ])('a Coinbase trade page that cannot be read whole is a problem: %s', async (_what, text) => {
     expect(await readTrades(text)).toEqual({ problem: 'unreadable trades' })
   })
 })

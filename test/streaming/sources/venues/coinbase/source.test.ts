@@ -161,7 +161,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
   })
 
   it.each(['dropped', 'reordered'] as const)(
-    'Coinbase begins a new connection when a frame was %s, whatever its channel, and has every trade and the right book then',
+    'Coinbase begins a new connection when a frame was %s, whatever its channel, and then has all trades and the right book',
     async (kind) => {
       for (const channel of [COINBASE_BOOK, COINBASE_TRADES]) {
         const { server, history } = await serve({ recordings: recordingsOf(DASH, SKL) })

@@ -14,7 +14,7 @@ async function readTrades(text: string) {
 }
 
 describe('a page of trades of Kraken', () => {
-  it('a page of trades of Kraken begins with the millisecond of the last trade that is known', async () => {
+  it('a Kraken trade page begins with the millisecond of the last trade that is known', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([entry, [...entry.slice(0, 6), 61044953]])])
     const after = { id: 61044951, milliseconds: 1_688_669_597_827 }
     const executedAtMilliseconds = 1_688_669_597_827
@@ -28,7 +28,7 @@ describe('a page of trades of Kraken', () => {
     expect(asked).toEqual(['/0/public/Trades?pair=BTCUSD&since=1688669597826999999&count=1000'])
   })
 
-  it('a page of trades of Kraken continues where the page before ended, and repeats its last nanosecond', async () => {
+  it('a Kraken trade page continues where the page before ended, and repeats its last nanosecond', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([])])
     const after = { id: 61044951, milliseconds: 1_688_669_597_827, pageCursor: '1688671969993150842' }
     expect(await fetchTrades(url, 'XBT.M/EUR', { after, before: { id: 61045000, milliseconds: 0 } }, signal)).toEqual({
@@ -42,7 +42,7 @@ describe('a page of trades of Kraken', () => {
     [1688669597.8269999, 1_688_669_597_827],
     [1688669597.826999, 1_688_669_597_826],
     [1688669597, 1_688_669_597_000],
-  ])('a page of trades of Kraken has times in seconds: %d', async (seconds, executedAtMilliseconds) => {
+  ])('a Kraken trade page has times in seconds: %d', async (seconds, executedAtMilliseconds) => {
     expect(await readTrades(answer([entry.with(2, seconds)]))).toMatchObject({ value: [{ executedAtMilliseconds }] })
   })
 
@@ -55,11 +55,11 @@ describe('a page of trades of Kraken', () => {
     ['a price as a number', answer([entry.with(0, 7)])],
     ['no number', answer([entry.slice(0, 6)])],
     ['a time as text', answer([entry.with(2, '1688669597')])],
-  ])('a page of trades of Kraken that cannot be read whole is a problem: %s', async (_what, text) => {
+  ])('a Kraken trade page that cannot be read whole is a problem: %s', async (_what, text) => {
     expect(await readTrades(text)).toEqual({ problem: 'unreadable trades' })
   })
 
-  it('a page of trades of Kraken is refused in words, and with a time to wait where too much was asked', async () => {
+  it('a Kraken trade page is refused in words, and with a time to wait where too much was asked', async () => {
     expect(await readTrades('{"error":["EQuery:Unknown asset pair"]}')).toEqual({
       problem: 'EQuery:Unknown asset pair',
     })

@@ -56,7 +56,7 @@ describe('a book', () => {
     expect(message).not.toHaveProperty('data.sequence')
   })
 
-  it('a book of OKX may have checksum and sequence ids, and no time', () => {
+  it('an OKX book may have checksum and sequence ids, and no time', () => {
     const { ts: _ts, ...timeless } = { ...book, checksum: 7 }
     const [message] = read({ arg: bookArg, action: 'update', data: [timeless] })
     expect(message).toMatchObject({ data: { checksum: 7, sequence: { id: 123457, previous: 123456 } } })

@@ -4,7 +4,7 @@ import { OKX } from '../../../../../src/streaming/sources/venues/okx/protocol.ts
 const protocol = OKX.createProtocol({ restUrl: '' })
 
 describe('requests of OKX', () => {
-  it('requests of OKX name all pairs of a channel at once', () => {
+  it('OKX requests name all pairs of a channel at once', () => {
     expect(protocol.requests('subscribe', 'book', ['BTC-USDT', 'ETH-USDT'], 400)).toEqual([
       {
         op: 'subscribe',
@@ -20,7 +20,7 @@ describe('requests of OKX', () => {
     expect(protocol.requests('subscribe', 'book', [], 400)).toEqual([])
   })
 
-  it('requests of OKX stay below 64 KiB, with every pair in exactly one of them', () => {
+  it('OKX requests stay below 64 KiB, with every pair in exactly one of them', () => {
     const symbols = Array.from({ length: 5000 }, (_, index) => `ASSET${index}-USDT`)
     const requests = protocol.requests('subscribe', 'trades', symbols, 400) as { args: { instId: string }[] }[]
     expect(requests.length).toBeGreaterThan(1)
@@ -28,14 +28,14 @@ describe('requests of OKX', () => {
     expect(requests.flatMap(({ args }) => args.map(({ instId }) => instId))).toEqual(symbols)
   })
 
-  it('requests of OKX ask for the list of spot pairs and for the state of the venue', () => {
+  it('OKX requests ask for the list of spot pairs and for the state of the venue', () => {
     const { listings } = protocol
     expect('requests' in listings && listings.requests()).toEqual([
       { op: 'subscribe', args: [{ channel: 'instruments', instType: 'SPOT' }, { channel: 'status' }] },
     ])
   })
 
-  it('requests of OKX ask whether OKX is alive before OKX gives up the connection', () => {
+  it('OKX requests ask whether OKX is alive before OKX gives up the connection', () => {
     expect(protocol.keepAlive?.text).toBe('ping')
     expect(protocol.keepAlive?.milliseconds).toBeLessThan(30_000)
     expect(protocol.silenceMilliseconds).toBeGreaterThan(protocol.keepAlive?.milliseconds ?? Infinity)

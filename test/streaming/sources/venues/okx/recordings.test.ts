@@ -38,13 +38,13 @@ class NaiveSide {
 }
 
 describe('a recording of OKX', () => {
-  it('a recording of OKX is read whole: nothing in it is unreadable, refused or a reason to restart', () => {
+  it('an OKX recording is read whole: nothing in it is unreadable, refused or a reason to restart', () => {
     const counts: Record<string, number> = {}
     for (const { kind } of messages()) counts[kind] = (counts[kind] ?? 0) + 1
     expect(counts).toEqual({ acknowledged: 3, book: 290, trades: 74 })
   })
 
-  it('a recording of OKX has 290 checksums, all of which are those of our own books, and the books are those of a naive one', () => {
+  it("an OKX recording has 290 checksums, all equal to those of our own books, which equal a naive one's", () => {
     const books = new Map<string, OkxBook>()
     const published = new Map<string, Map<string, string>>()
     const naive = new Map<string, [NaiveSide, NaiveSide]>()
@@ -79,7 +79,7 @@ describe('a recording of OKX', () => {
     expect(naive.get('BTC-USDT')?.map(({ amounts }) => amounts.size)).toEqual([400, 400])
   })
 
-  it('a recording of OKX shows a change of a single amount at once', () => {
+  it('an OKX recording shows a change of a single amount at once', () => {
     const book = new OkxBook(optionsOf('BTC-USDT'))
     const [first] = messages().flatMap((message) =>
       message.kind === 'book' && message.symbol === 'BTC-USDT' ? [message.data] : [],
@@ -90,7 +90,7 @@ describe('a recording of OKX', () => {
     expect(book.apply({ ...first, bids })).toMatchObject({ kind: 'wrong', isChecksumMismatch: true })
   })
 
-  it('a recording of OKX has trades whose numbers follow one another, the first of them from before the subscription', () => {
+  it('an OKX recording has trades whose numbers follow one another, the first of them from before the subscription', () => {
     const trades = new Map<string, VenueTrade[]>()
     for (const message of messages()) {
       if (message.kind === 'trades') {

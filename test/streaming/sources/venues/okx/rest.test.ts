@@ -20,7 +20,7 @@ async function readTrades(text: string) {
 }
 
 describe('a page of trades of OKX', () => {
-  it('a page of trades of OKX is of those before the end of the gap, by their numbers', async () => {
+  it('an OKX trade page is of those before the end of the gap, by their numbers', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([entry, { ...entry, tradeId: '242720719' }])])
     const gap = { after: { id: 242720000, milliseconds: 0 }, before: { id: 242720721, milliseconds: 0 } }
     const trade = { price: '29963.2', amount: '0.00001', side: 'sell', executedAtMilliseconds: 1_654_161_646_974 }
@@ -33,7 +33,7 @@ describe('a page of trades of OKX', () => {
     expect(asked).toEqual(['/api/v5/market/history-trades?instId=BTC-USDT&type=1&after=242720721&limit=100'])
   })
 
-  it('a page of trades of OKX returns when requests are accepted again', async () => {
+  it('an OKX trade page returns when requests are accepted again', async () => {
     const { url } = await serveHttp(() => [429, '{"code":"50011","msg":"Too Many Requests","data":[]}'])
     const gap = { after: { id: 1, milliseconds: 0 }, before: { id: 3, milliseconds: 0 } }
     expect(await fetchTrades(url, 'BTC-USDT', gap, signal)).toEqual({
@@ -50,7 +50,7 @@ describe('a page of trades of OKX', () => {
     [answer([entry, { ...entry, px: 7 }]), 'unreadable trades'],
     [answer([null]), 'unreadable trades'],
     [answer([{ ...entry, tradeId: 'x' }]), 'unreadable trades'],
-  ])('a page of trades of OKX that cannot be read whole is a problem: %s', async (text, problem) => {
+  ])('an OKX trade page that cannot be read whole is a problem: %s', async (text, problem) => {
     expect(await readTrades(text)).toEqual({ problem })
   })
 })
@@ -59,7 +59,7 @@ describe('a book of OKX', () => {
   const levels = { bids: [['41006.3', '0.30178218', '0', '2']], asks: [['41006.8', '0.60038921', '0', '1']] }
   const entry = { ...levels, ts: '1629966436396', seqId: 3235851742 }
 
-  it('a book of OKX is fetched with as many levels as the channel has, and its number', async () => {
+  it('an OKX book is fetched with as many levels as the channel has, and its number', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([entry])])
     expect(await fetchSnapshot(url, 'BTC-USDT', signal)).toEqual({
       value: {
@@ -78,7 +78,7 @@ describe('a book of OKX', () => {
     ['has no levels', answer([{ ...entry, bids: undefined }]), 'an unreadable book'],
     ['is none', answer([]), 'an unreadable book'],
     ['is refused', '{"code":"51001","msg":"Instrument ID does not exist"}', '51001: Instrument ID does not exist'],
-  ])('a book of OKX that %s is a problem', async (_what, text, problem) => {
+  ])('an OKX book that %s is a problem', async (_what, text, problem) => {
     const { url } = await serveHttp(() => [200, text])
     expect(await fetchSnapshot(url, 'BTC-USDT', signal)).toEqual({ problem })
   })
