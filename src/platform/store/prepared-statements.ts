@@ -35,6 +35,7 @@ interface Executed {
 
 /** The used members of PGlite's parsed messages. */
 type Message =
+  | { readonly name: 'parseComplete' }
   | { readonly name: 'rowDescription'; readonly fields: readonly Field[] }
   | { readonly name: 'dataRow'; readonly fields: readonly (string | null)[] }
   | { readonly name: 'commandComplete'; readonly text: string }
@@ -90,6 +91,8 @@ export class PreparedStatements {
     }
     const name = `s${this.#prepared++}`
     const messages = await this.#exchange(serialize.parse({ name, text }), serialize.describe({ type: 'S', name }))
+    // PGlite swallowed an exception that is not PostgreSQL's, and this name stands for nothing.
+    if (!messages.some((message) => message.name === 'parseComplete')) throw new Error('a statement was not prepared')
     const fields = messages.find((message) => message.name === 'rowDescription')?.fields ?? []
     return { name, fields }
   }
