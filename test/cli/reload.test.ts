@@ -1,9 +1,11 @@
 /** SIGHUP on a real process: markets are added and removed under open connections, and nothing else is disturbed. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
+import { until } from '../support/awaited.ts'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import { market, newToken, OperatorApi, type RunningService } from '../support/running-service.ts'
 import { Waiters } from '../support/waiters.ts'
@@ -189,7 +191,7 @@ it('a reload changes the log level', async () => {
   configure({ markets: [BTC, ETH], log: { level: 'error' } })
   command.child.kill('SIGHUP')
   const readiness = async () => (await fetch(`${service.operator.url}/readyz`)).text()
-  while (!(await readiness()).includes('market ETHUSD'));
+  await until('readiness to name the market ETHUSD', async () => (await readiness()).includes('market ETHUSD'))
   expect(command.stderr()).not.toContain('"added":["ETHUSD"]')
   configure({ markets: [BTC], log: { level: 'info' } })
   expect(await reload('markets changed')).toMatchObject({ removed: ['ETHUSD'] })

@@ -2,8 +2,8 @@
  * The service as a process, from its first start to its last: its output, the files in its data folder, its answer to a
  * second start, its shutdown. One demo on one folder serves the cases in order.
  */
+
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { servedScopes } from '../../src/contract/scopes.ts'
+import { once } from '../support/awaited.ts'
 import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
 import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 

@@ -1,9 +1,11 @@
 /** `tidegate verify` against a service that sends what the test specifies. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { registerVerify } from '../../src/cli/verify.ts'
+import { until } from '../support/awaited.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
 import { acknowledgement, type FakeConnection, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
 import { execution, heartbeat, snapshot, top, update } from '../support/wire.ts'
@@ -193,7 +195,7 @@ No violations.
 describe('the connection of verify', () => {
   /** Resolves when the next attempt is due after this time, and lets it pass. */
   const retry = async ({ clock }: CommandRun, milliseconds: number): Promise<void> => {
-    while (!clock.isDueIn(milliseconds)) await new Promise((resolve) => setImmediate(resolve))
+    await until(`a timer of ${milliseconds} ms`, () => clock.isDueIn(milliseconds))
     clock.advance(milliseconds)
   }
 

@@ -1,9 +1,11 @@
 /** `tidegate watch` against a service that sends what the test specifies, on a virtual clock. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { registerWatch } from '../../src/cli/watch.ts'
+import { until } from '../support/awaited.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
 import { acknowledgement, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
@@ -64,7 +66,7 @@ function untilLine(run: CommandRun, text: string): Promise<void> {
 
 /** Resolves when a timer of this delay is scheduled. */
 async function untilDueIn({ clock }: CommandRun, milliseconds: number): Promise<void> {
-  while (!clock.isDueIn(milliseconds)) await new Promise((resolve) => setImmediate(resolve))
+  await until(`a timer of ${milliseconds} ms`, () => clock.isDueIn(milliseconds))
 }
 
 describe('watch without a terminal', () => {

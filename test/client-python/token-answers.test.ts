@@ -3,13 +3,14 @@
  * again. An answer that only a wrong address gives ends a client that never had a token. One that had some waits: it is then
  * that of a proxy whose service is restarting.
  */
+
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ClientCredentials, TidegateError } from '../../packages/client/src/index.ts'
+import { once } from '../support/awaited.ts'
 import { pythonWith, titleWith } from '../support/foreign-programs.ts'
 import { PYTHON_ENVIRONMENT } from '../support/python-client.ts'
 

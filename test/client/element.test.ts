@@ -2,7 +2,7 @@
  * `<tidegate-book>` in Chromium: in the page of examples/page, with its policy and its server, on a service; and on a scripted
  * stream, which brings it into each status.
  */
-import { once } from 'node:events'
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { accessibilityFaults } from '../console/accessibility.ts'
+import { once } from '../support/awaited.ts'
 import { digestOf } from '../support/extended-verifier.ts'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
 import { bookTime, nanosecondTime, snapshot, update } from '../support/wire.ts'

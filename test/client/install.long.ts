@@ -2,12 +2,13 @@
  * Both packages as npm installs them in an empty project: the client alone, without a network, and the service, which needs
  * the network or npm's cache and must get nothing of `@tidegate` from a registry.
  */
+
 import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { awaited } from '../support/awaited.ts'
 import { ensureBuilt } from '../support/running-service.ts'
 import { runTorture } from '../support/torture-run.ts'
 
@@ -84,7 +85,7 @@ async function expectDemoStarts(installed: string): Promise<void> {
   const options = ['--data_dir', data, '--http.port', '0', '--operator.port', '0']
   const program = spawn(process.execPath, [join(installed, 'dist/main.js'), 'demo', ...options], { cwd: data })
   let output = ''
-  const ended = once(program, 'exit')
+  const ended = new Promise((resolve) => program.once('exit', resolve))
   const ready = new Promise<void>((resolve) => {
     for (const stream of [program.stdout, program.stderr])
       stream.on('data', (chunk: Buffer) => {
@@ -92,7 +93,7 @@ async function expectDemoStarts(installed: string): Promise<void> {
         if (output.includes('ready')) resolve()
       })
   })
-  await Promise.race([ready, ended])
+  await awaited('the ready line of tidegate demo', Promise.race([ready, ended]))
   const isRunning = program.exitCode === null
   program.kill('SIGTERM')
   await ended

@@ -8,12 +8,13 @@
  * all digests and executions of the engine's market are those that it wrote down. Execution streams end with 4000 only where
  * executions are gone: never in the engine's market, and in a simulated one when another process has begun to simulate it.
  */
-import { once } from 'node:events'
+
 import { createWriteStream, mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ALL_KEYS } from '../support/address-keys.ts'
+import { once } from '../support/awaited.ts'
 import { ChainVerifier } from '../support/chain-verifier.ts'
 import { CLUSTER_PROCESSES, Cluster } from '../support/cluster.ts'
 import { type ClusterFault, clusterFaults } from '../support/cluster-faults.ts'

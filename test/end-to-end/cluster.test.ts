@@ -4,10 +4,11 @@
  * After each fault: every reader has fresh books of every market, no rule was broken, no time went back, the self-audit found
  * nothing, no deposit was lost and the ledger balances. `cluster-faults.long.ts` has all faults.
  */
-import { once } from 'node:events'
+
 import type { Server } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ALL_KEYS } from '../support/address-keys.ts'
+import { once } from '../support/awaited.ts'
 import { CLUSTER_PROCESSES, Cluster } from '../support/cluster.ts'
 import { ClusterReader } from '../support/cluster-reader.ts'
 import { ClusterWatch } from '../support/cluster-watch.ts'

@@ -4,11 +4,13 @@
  * service. A fault begins when both processes are ready, so one is left to serve. Every attempt has to end within 15 s, and
  * after the same work the processes hold what they held before, once their garbage is collected.
  */
+
 import { randomBytes } from 'node:crypto'
 import { createConnection, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ProcessWatch } from '../hostile/process-watch.ts'
+import { until } from '../support/awaited.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import {
   ensureBuilt,
@@ -70,7 +72,11 @@ class Driver {
   async offer(count: number, onHalf: () => void = () => undefined): Promise<void> {
     const begin = performance.now()
     for (let offered = 0; offered < count; offered++) {
-      while (this.#underWay >= UNDER_WAY_MAX) await wait(1)
+      await until(
+        'the end of an earlier handshake',
+        () => this.#underWay < UNDER_WAY_MAX,
+        () => wait(1),
+      )
       if (offered === count / 2) onHalf()
       this.#attempt()
     }
@@ -78,7 +84,11 @@ class Driver {
   }
 
   async untilAllEnded(): Promise<void> {
-    while (this.#underWay > 0) await wait(50)
+    await until(
+      'the end of all handshakes',
+      () => this.#underWay === 0,
+      () => wait(50),
+    )
     for (const stream of this.#streams.splice(0)) stream.resetAndDestroy()
   }
 

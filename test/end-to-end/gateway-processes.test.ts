@@ -2,6 +2,7 @@
  * The built service with two gateway processes: they share its connections and its limits, one that is killed takes only
  * its own connections, and access, markets and the end of the service reach both.
  */
+
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -9,6 +10,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConnectionDetails } from '../../src/streaming/gateway/connection-document.ts'
 import { ProcessWatch } from '../hostile/process-watch.ts'
+import { awaited } from '../support/awaited.ts'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import {
   ensureBuilt,
@@ -239,7 +241,8 @@ describe('a service with gateway processes', () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
     // The request arrives with the handshake, while the token is verified, or while the socket changes its process.
     for (const delay of [0, 1, 2, 3, 4, 6]) {
-      await Promise.all(tokens.map((token) => replyToEarlyRequest(token, delay)))
+      const replies = tokens.map((token) => replyToEarlyRequest(token, delay))
+      await awaited(`replies to requests ${delay} ms after the handshake`, Promise.all(replies))
     }
   })
 

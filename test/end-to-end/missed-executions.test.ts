@@ -3,11 +3,12 @@
  * executions on a real socket receive every one in order. When they cannot be fetched, these subscribers are closed
  * with 4000, subscribers of the book are not, and the operator sees the reason.
  */
-import { once } from 'node:events'
+
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { awaited, once } from '../support/awaited.ts'
 import {
   market,
   newToken,
@@ -70,7 +71,9 @@ function trade(...ids: readonly number[]): void {
 async function reader(...types: readonly string[]) {
   const socket = new WebSocket(service.ws, { headers: { authorization: `Bearer ${await newToken(service)}` } })
   const amounts: string[] = []
-  const closed = once(socket, 'close').then(([code, reason]) => ({ code, reason: String(reason) }))
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }))
+  })
   const waiting = new Map<number, () => void>()
   await once(socket, 'open')
   const channels = types.map((type) => ({ type, params: { market: 'BTCUSD' } }))
@@ -124,7 +127,10 @@ describe('trades that a venue did not send', () => {
     await executions.received(7)
     page = undefined
     trade(16)
-    expect(await executions.closed).toEqual({ code: 4000, reason: 'execution stream has a gap at its source' })
+    expect(await awaited('the close with a gap', executions.closed)).toEqual({
+      code: 4000,
+      reason: 'execution stream has a gap at its source',
+    })
     expect(executions.amounts).toEqual([7, 8, 9, 10, 11, 12, 13].map((id) => (id / 1000).toFixed(8)))
     const again = await reader('execution_data')
     trade(16, 17)

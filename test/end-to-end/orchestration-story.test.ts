@@ -2,7 +2,7 @@
  * Rules applied to deposits, through the public and the operator API alone, with the live book of a venue and an
  * executor behind a webhook: balances are checked to the last digit after every step.
  */
-import { once } from 'node:events'
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { crc32 } from 'node:zlib'
@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { servedScopes } from '../../src/contract/scopes.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
+import { once } from '../support/awaited.ts'
 import { ETHEREUM_ADDRESS } from '../support/rules.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder } from '../support/running-service.ts'
 import { fetchToken } from '../support/sample-client.ts'

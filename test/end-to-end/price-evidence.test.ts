@@ -2,6 +2,7 @@
  * The evidence of a price names the book as the stream sent it: a customer subscribes, deposits, has it converted at the
  * market, and verifies the price with both clients, against the book that it held and against the recording of the service.
  */
+
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,6 +18,7 @@ import {
 } from '../../packages/client/src/index.ts'
 import { BookContent } from '../../packages/client/src/stream/book-content.ts'
 import { parseMessage } from '../../packages/client/src/stream/messages.ts'
+import { until } from '../support/awaited.ts'
 import { pythonWith } from '../support/python.ts'
 import { PYTHON_ENVIRONMENT } from '../support/python-client.ts'
 import {
@@ -66,11 +68,12 @@ beforeAll(async () => {
       destination_asset,
     }
     const { id } = await rest.post('/v2/orchestration/orchestrations', { body })
-    for (;;) {
+    const isCompleted = async () => {
       const { status } = await rest.get('/v2/orchestration/orchestrations/{id}', { path: { id } })
-      if (status === 'COMPLETED') return await rest.get('/v2/orchestration/orchestrations/{id}/price', { path: { id } })
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      return status === 'COMPLETED'
     }
+    await until(`${id} to be COMPLETED`, isCompleted, () => new Promise((resolve) => setTimeout(resolve, 20)))
+    return await rest.get('/v2/orchestration/orchestrations/{id}/price', { path: { id } })
   }
   purchase = await priceOf('USD', '700', 'BTC')
   price = await priceOf('BTC', '0.0075', 'USD')

@@ -3,11 +3,12 @@
  * endpoints, a second start on the same folder, a crash, revocation, expiry, the shutdown. One data folder serves all
  * cases in order. At the end, no output of these processes contains a secret or a token.
  */
+
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { once } from '../support/awaited.ts'
 import { startCommand } from '../support/command-line.ts'
 import {
   ensureBuilt,

@@ -2,11 +2,12 @@
  * A venue that becomes unavailable while clients are subscribed: the book is withdrawn by default and restored with the
  * venue; with another setting the subscribers are closed instead.
  */
-import { once } from 'node:events'
+
 import type { AddressInfo } from 'node:net'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { awaited, once } from '../support/awaited.ts'
 import {
   market,
   newToken,
@@ -63,7 +64,7 @@ async function reader(service: ServiceInside, token: string) {
   const socket = new WebSocket(service.ws, ['tidegate.v1'], { headers: { authorization: `Bearer ${token}` } })
   const messages: Message[] = []
   const waiters = new Waiters()
-  const closed = once(socket, 'close').then(([code]) => code as number)
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
   socket.on('message', (data) => {
     messages.push(JSON.parse(String(data)))
     waiters.notify()
@@ -124,7 +125,7 @@ describe('a venue that becomes unavailable', () => {
     await held.until('the withdrawal', () => held.books().length === 2)
     expect(held.books()[1]).toMatchObject({ type: 'UPDATE', bids: [{ price: '100.1', amount: '0' }] })
     expect(await served(withdrawing, token)).toMatchObject({ state: 'STALE' })
-    expect(await cut.closed).toBe(4002)
+    expect(await awaited('the close of stale market data', cut.closed)).toBe(4002)
     expect(late.books()).toEqual([])
     isAway = false
     await held.until('the book', () => held.books().length === 3)

@@ -5,11 +5,13 @@
  * starts: before the server, before its schema, and on the schema of a newer version. `TIDEGATE_LONG=1` repeats the
  * outages many times.
  */
+
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/conformance/judge/stream/stream-checker.ts'
 import type { Violation } from '../../src/conformance/judge/stream/violations.ts'
+import { until } from '../support/awaited.ts'
 import { runCommand } from '../support/command-line.ts'
 import { note } from '../support/note.ts'
 import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
@@ -178,12 +180,14 @@ function failedChecks(body: string): string {
 const passing = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 async function untilAnswered(url: string, status: number): Promise<string> {
-  for (;;) {
+  let text: string | undefined
+  const isAnswered = async () => {
     const response = await fetch(url).catch(() => undefined)
-    const text = await response?.text()
-    if (response?.status === status) return text as string
-    await passing(20)
+    text = await response?.text()
+    return response?.status === status
   }
+  await until(`${url} to answer ${status}`, isAnswered, () => passing(20))
+  return text as string
 }
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () => {
@@ -223,7 +227,11 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     const untilWell = async () => {
       const count = load.acknowledged.length + ACKNOWLEDGED_MIN
       await passing(WELL_MILLISECONDS)
-      while (load.acknowledged.length < count) await passing(20)
+      await until(
+        `${count} acknowledged requests`,
+        () => load.acknowledged.length >= count,
+        () => passing(20),
+      )
     }
     const outages: { readonly from: number; readonly to: number; readonly how: string }[] = []
     const ready = `${service.operator.url}/readyz`
@@ -238,10 +246,14 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
         load.of('readiness', from).length > 0 &&
         streams.every(({ client }, index) => client.counts.heartbeats > (heartbeats[index] as number))
       await passing(DOWN_MILLISECONDS)
-      while (!isEnough()) await passing(20)
+      await until('refusals, answers of readiness and heartbeats', isEnough, () => passing(20))
       // A request made now is answered before the store is back.
       const asked = performance.now()
-      while (load.isWaiting(asked)) await passing(20)
+      await until(
+        'the answers',
+        () => !load.isWaiting(asked),
+        () => passing(20),
+      )
       const to = performance.now()
       await end()
       await untilAnswered(ready, 200)

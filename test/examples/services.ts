@@ -2,8 +2,8 @@
  * The services that the examples run against: the built program over TCP and over TLS, each with a demo client, a deep
  * book from a simulated venue, and pings often enough to be observed.
  */
+
 import { createHash, X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Browser, chromium } from 'playwright-core'
 import { generate } from 'selfsigned'
+import { once } from '../support/awaited.ts'
 import { CHROMIUM } from '../support/foreign-programs.ts'
 import { scriptKraken } from '../support/kraken-script.ts'
 import {

@@ -3,9 +3,10 @@
  * read, connections that become silent, the largest request repeated. One built service has to withstand them all, and
  * well-behaved clients are not affected.
  */
+
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { once } from '../support/awaited.ts'
 import { note } from '../support/note.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { type AttackedService, startAttackedService, stopAttackedService } from './attacked-service.ts'

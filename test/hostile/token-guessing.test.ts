@@ -3,7 +3,9 @@
  * wait from the sixth failure in a minute, the rate of guesses from one address is limited, and a client with the right
  * secret gets its tokens, even at the same address.
  */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../support/awaited.ts'
 import { ensureBuilt, STREAM_SCOPE, temporaryFolder } from '../support/running-service.ts'
 import { type AttackedService, askForToken, startAttackedService, stopAttackedService } from './attacked-service.ts'
 import { type Credentials, SECRET_MARK } from './family.ts'
@@ -127,7 +129,11 @@ describe('guessing a client secret', () => {
       while (!guesses.ended) if ((await ask(from, wrong(reader.clientId))).status === 429) guesses.refused++
     }
     const guessing = Array.from({ length: 4 }, guess)
-    while (guesses.refused < BURST) await ask(from, wrong(reader.clientId))
+    await until(
+      `${BURST} refusals`,
+      () => guesses.refused >= BURST,
+      () => ask(from, wrong(reader.clientId)),
+    )
     const statuses: number[] = []
     for (let count = 0; count < 130; count++) statuses.push((await ask(from, reader)).status)
     guesses.ended = true

@@ -2,7 +2,7 @@
  * One node's authentication: the public listener with the token endpoints and the stream's handshake, on a store that
  * several nodes may share. Its streams report their close codes.
  */
-import { once } from 'node:events'
+
 import { WebSocket } from 'ws'
 import { Directory } from '../../src/access/clients/directory.ts'
 import { DirectoryLoader } from '../../src/access/clients/directory-loader.ts'
@@ -18,6 +18,7 @@ import { createGateway } from '../../src/streaming/gateway/gateway.ts'
 import { Hub } from '../../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/streaming/gateway/metrics.ts'
 import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import { awaited, once } from './awaited.ts'
 import { captureLog } from './captured-log.ts'
 import { SETTINGS } from './stream-simulation.ts'
 import type { NodeClock } from './virtual-clock.ts'
@@ -156,13 +157,14 @@ export class AuthNode {
   /** Resolves when the directory fulfils a condition, which may be at once. */
   until(condition: (directory: Directory) => boolean): Promise<void> {
     if (condition(this.directory)) return Promise.resolve()
-    return new Promise((resolve) => {
+    const isMet = new Promise<void>((resolve) => {
       const end = this.directory.onChange(() => {
         if (!condition(this.directory)) return
         end()
         resolve()
       })
     })
+    return awaited(`the directory to fulfil ${condition}`, isMet)
   }
 }
 

@@ -3,9 +3,10 @@
  * ready ones alternately, and tries the next one when a connection is refused. It never repeats a request that a node
  * has received.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { once } from './awaited.ts'
 
 export interface BalancedNode {
   /** The public and the operator listener's addresses. */

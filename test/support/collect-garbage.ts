@@ -2,8 +2,10 @@
  * Makes another Node.js process collect its garbage, through its inspector. Resident memory before a collection depends
  * on how long V8 has put it off, and shows nothing about the process's real use.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import WebSocket from 'ws'
+import { once, until } from './awaited.ts'
 
 /** SIGUSR1 makes a process listen here, so one process can do so at a time. */
 const INSPECTOR = 'http://127.0.0.1:9229/json/list'
@@ -17,12 +19,16 @@ export async function collectGarbage(pid: number): Promise<void> {
     url = await inspectorUrl()
   }
   const socket = new WebSocket(url)
-  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  await once(socket, 'open')
   await answerTo(socket, 'HeapProfiler.collectGarbage', {})
   const ending = 'setTimeout(() => process._debugEnd())'
   await answerTo(socket, 'Runtime.evaluate', { expression: ending })
   socket.terminate()
-  while ((await inspectorUrl()) !== undefined) await wait(50)
+  await until(
+    "the inspector's end",
+    async () => (await inspectorUrl()) === undefined,
+    () => wait(50),
+  )
 }
 
 /** Undefined while no process listens. */

@@ -3,8 +3,9 @@
  * fails as a network does: it refuses connections, closes them without a byte, accepts them and is silent, or becomes
  * silent on open ones.
  */
-import { once } from 'node:events'
+
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { once } from './awaited.ts'
 
 export const NATS_FAULTS = ['refused', 'closed at once', 'silent', 'half-open', 'silent after the greeting'] as const
 export type NatsFault = (typeof NATS_FAULTS)[number]

@@ -1,4 +1,5 @@
 /** Helpers for feed lease tests: events that a test can wait for, and a world of processes and a store in memory. */
+
 import { createLog } from '../../src/platform/base/log.ts'
 import {
   FeedLease,
@@ -7,6 +8,7 @@ import {
   type LossReason,
 } from '../../src/streaming/markets/feed-lease.ts'
 import type { LeaseRecord, LeaseRecords } from '../../src/streaming/markets/feed-lease-table.ts'
+import { awaited } from './awaited.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** One lease object's events, in order. */
@@ -43,7 +45,7 @@ export class LeaseJournal implements FeedLeaseEvents {
   /** Resolves when a matching entry has been written, which may have been before. */
   until(entry: RegExp): Promise<void> {
     if (this.entries.some((each) => entry.test(each))) return Promise.resolve()
-    return new Promise((resolve) => this.#waiting.push({ entry, resolve }))
+    return awaited(`an entry like ${entry}`, new Promise((resolve) => this.#waiting.push({ entry, resolve })))
   }
 
   #add(text: string): void {

@@ -2,6 +2,7 @@
  * A market whose sequencer and follower are in two processes as far as the bus is concerned: each end has its own bus,
  * replica and metrics, and a link carries one end's publications to the other. Everything created ends with the test.
  */
+
 import { onTestFinished } from 'vitest'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { createLog, type Log } from '../../src/platform/base/log.ts'
@@ -14,6 +15,7 @@ import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
+import { awaited } from './awaited.ts'
 import { testMarket } from './stream-simulation.ts'
 
 export const LINKED = testMarket('AAAUSD', 0)
@@ -99,19 +101,20 @@ export function linkOverNats(feed: Feed, feedUrl: string, followerUrl = feedUrl)
 /** Resolves when the follower has the feed's version, and is live as it is. */
 export function reached({ replica }: Followed, feed: Feed): Promise<void> {
   const isReached = () => replica.version === feed.replica.version && replica.live === feed.replica.live
-  return new Promise((resolve) => {
+  const met = new Promise<void>((resolve) => {
     if (isReached()) resolve()
     const check = () => {
       if (isReached()) resolve()
     }
     replica.listen({ onCommit: check, onStatus: check })
   })
+  return awaited(`the follower to reach version ${feed.replica.version}`, met)
 }
 
 /** Resolves when the sequencer has committed what was offered. */
 export async function committed({ replica }: Feed): Promise<void> {
   const { version } = replica
-  await new Promise<void>((resolve) => {
+  const isCommitted = new Promise<void>((resolve) => {
     const end = replica.listen({
       onCommit: () => {
         if (replica.version <= version) return
@@ -121,6 +124,7 @@ export async function committed({ replica }: Feed): Promise<void> {
       onStatus: () => undefined,
     })
   })
+  await awaited(`a commit after version ${version}`, isCommitted)
   // A commit that makes the market live is followed by its status.
   await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,7 +1,8 @@
 /** A venue that lists its pairs in the format of Kraken's `instrument` channel, and has no other channel. */
-import { once } from 'node:events'
+
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
+import { once } from './awaited.ts'
 
 export interface ListedPair {
   readonly symbol: string

@@ -3,10 +3,11 @@
  * mistakes it can make deliberately. Its messages come from `PublishingEngine`. Each mistake changes one message, or
  * one reaction.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
+import { once } from './awaited.ts'
 import { PublishingEngine, type WireMessage } from './publishing-engine.ts'
 import { Random } from './random.ts'
 import { VirtualClock } from './virtual-clock.ts'

@@ -1,12 +1,13 @@
 /**
  * A NATS server for tests: its own process on a port of this machine, which can be killed, started again and suspended.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { once } from './awaited.ts'
 import { NATS_SERVER } from './foreign-programs.ts'
 import { claimPort } from './ports.ts'
 import { Waiters } from './waiters.ts'

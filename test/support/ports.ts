@@ -2,10 +2,11 @@
  * Ports for servers that listen on the same one again after they have ended. A port chosen by the system would be free
  * meanwhile, and might be given to another server or to an outgoing connection.
  */
+
 import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { once } from './awaited.ts'
 
 const LOWEST = 10_000
 const HIGHEST = 31_999

@@ -5,15 +5,16 @@
  *
  * One server serves a whole test run (`sharedDatabase`). A test that stops or suspends it starts its own.
  */
+
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
+import { once } from './awaited.ts'
 import { findPostgresPrograms } from './postgres-programs.ts'
 
 declare module 'vitest' {

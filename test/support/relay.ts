@@ -2,8 +2,9 @@
  * A TCP relay with a fixed address, like a load balancer, for a service that restarts on another port. It forwards
  * bytes, and lets new connections wait while there is no service.
  */
-import { once } from 'node:events'
+
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { once } from './awaited.ts'
 
 export interface Relay {
   readonly port: number

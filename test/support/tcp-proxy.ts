@@ -3,8 +3,9 @@
  * what it forwards, cuts its connections, refuses new ones or closes them without a byte, or swallows the response to one
  * query and closes. Listens on a port of 127.0.0.1.
  */
-import { once } from 'node:events'
+
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
+import { once } from './awaited.ts'
 import { claimPort } from './ports.ts'
 
 interface Pair {

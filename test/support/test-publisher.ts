@@ -4,10 +4,11 @@
  * anything but a request with an error. It can lose, damage and repeat messages, refuse clients and markets, fall
  * silent, and be killed and started again on the same port. It also serves a token endpoint.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { once } from './awaited.ts'
 import { claimPort } from './ports.ts'
 import type { WireMessage } from './publishing-engine.ts'
 import { Waiters } from './waiters.ts'

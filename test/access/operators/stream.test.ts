@@ -1,8 +1,9 @@
 /** The stream of the operator listener: who may open it, what it shows, and when it is closed. */
-import { once } from 'node:events'
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { LiveStream } from '../../streaming/gateway/live-stream.ts'
+import { once } from '../../support/awaited.ts'
 import { OPERATOR_TOKEN, type OperatorNode, openOperatorNode, Person } from './operator-node.ts'
 
 const live = new LiveStream({ markets: ['AAAUSD'], depth: 5 })

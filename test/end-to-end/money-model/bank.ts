@@ -3,9 +3,10 @@
  * delivery is paid at most once, because every executor passes its id on, and one that was refused is never paid. It also
  * serves the webhook, which loses answers, fails, refuses, accepts and lies, each with some deliveries.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { once } from '../../support/awaited.ts'
 import type { Random } from '../../support/random.ts'
 
 /** What the webhook does with a delivery each time that it is asked, with weights. */

@@ -1,6 +1,7 @@
 /** The parent's side of `honest-client.ts`: starts it, opens and closes its windows, ends it. */
+
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { once } from '../../support/awaited.ts'
 import { within } from './stage.ts'
 
 export interface HonestSetup {

@@ -2,8 +2,8 @@
  * Deliveries to an executor that misbehaves in every way that is known: never two settled payments, and never money back
  * without a refusal or the operator.
  */
+
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -13,6 +13,7 @@ import { WebhookSender, type WebhookSettings } from '../../../src/money/deliveri
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import {
   addDeliveries,

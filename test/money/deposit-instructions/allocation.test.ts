@@ -1,6 +1,7 @@
 /**
  * Every deposit address is assigned once and no index is skipped, under concurrency, after failures, and with any key.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +21,7 @@ import { openEmbedded } from '../../../src/platform/store/embedded.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_KEYS, accountPublicKey } from '../../support/address-keys.ts'
+import { until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { type RestAnswer, type RestCustomer, RestNode, untilServed } from '../../support/rest.ts'
 import { newAccount } from '../../support/rules.ts'
@@ -163,7 +165,8 @@ describe('a failure', () => {
     await Promise.all(upTo(6).map(client))
     await cut
     // The failure may have come so late that the store is still unavailable.
-    while ((await holder.customer.call('GET', PATH)).status !== 200) await setTimeout(50)
+    const isBack = async () => (await holder.customer.call('GET', PATH)).status === 200
+    await until('the store', isBack, () => setTimeout(50))
     const all = await listed(holder)
     expect(new Set(given).size).toBe(given.length)
     expect(new Set(all).size).toBe(all.length)

@@ -1,11 +1,12 @@
 /** What is answered where the parser, or a rule about heads, finds the fault: by bytes on a real socket. */
-import { once } from 'node:events'
+
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { HEAD_FIELDS_MAX } from '../../../src/platform/http/request-head.ts'
 import { createHttpServer } from '../../../src/platform/http/server.ts'
 import { listenOnFreePort } from '../../support/auth-fixtures.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../../support/raw-http.ts'
 

@@ -1,5 +1,5 @@
 /** Connections are counted exactly: whatever becomes of one, its place is given back. */
-import { once } from 'node:events'
+
 import type { Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
@@ -12,6 +12,7 @@ import { createNodeServer } from '../../../src/platform/http/node-server.ts'
 import { createHttpServer } from '../../../src/platform/http/server.ts'
 import { readTlsFiles } from '../../../src/platform/http/tls.ts'
 import { listenOnFreePort } from '../../support/auth-fixtures.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 import { openSocket, readToEnd, sendRaw } from '../../support/raw-http.ts'

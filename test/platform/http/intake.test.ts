@@ -2,7 +2,7 @@
  * What connections hold for unfinished and unanswered requests is counted as it arrives, has a limit that the oldest
  * large ones pay for, and a message that arrives too slowly is answered 408.
  */
-import { once } from 'node:events'
+
 import type { Server } from 'node:http'
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -10,6 +10,7 @@ import { NO_HOLDER } from '../../../src/platform/base/shared-pool.ts'
 import { Connections, type CutReason } from '../../../src/platform/http/connections.ts'
 import { createNodeServer } from '../../../src/platform/http/node-server.ts'
 import { readTlsFiles } from '../../../src/platform/http/tls.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 import { openSocket, readToEnd, sendRaw, splitAnswers } from '../../support/raw-http.ts'

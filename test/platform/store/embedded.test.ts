@@ -2,8 +2,8 @@
  * The embedded store: the conformance suite, and its own guarantees. All tests share one folder, because a new one
  * takes seconds.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,6 +21,7 @@ import {
 } from '../../../src/platform/store/limits.ts'
 import { readSchemaState } from '../../../src/platform/store/migrate.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { once } from '../../support/awaited.ts'
 import { FAST_STORE_STARTS } from '../../support/command-line.ts'
 import { createSlowClock } from '../../support/slow-clock.ts'
 import { scriptArguments } from '../../support/test-scripts.ts'

@@ -2,7 +2,7 @@
  * The PostgreSQL store with a server that is missing, does not answer, ends connections or fails half-way. The test
  * owns the clock of the store; data from the network is awaited.
  */
-import { once } from 'node:events'
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -18,6 +18,7 @@ import {
 } from '../../../src/platform/store/limits.ts'
 import { openPostgres } from '../../../src/platform/store/postgres.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { once, until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { newCertificate } from '../../support/certificates.ts'
 import { claimPort } from '../../support/ports.ts'
@@ -63,24 +64,12 @@ async function tick(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Only to end what hangs. */
-const WAIT_MILLISECONDS_MAX = 120_000
-
-/** Resolves when the condition holds; it is checked at every event-loop tick. */
-async function until(predicate: () => boolean): Promise<void> {
-  const end = performance.now() + WAIT_MILLISECONDS_MAX
-  while (!predicate()) {
-    if (performance.now() > end) throw new Error(`waited in vain for ${predicate}`)
-    await tick()
-  }
-}
-
 /** Resolves when the store is available again: time advances during the pauses between attempts, and not otherwise. */
 async function untilBack(store: Db): Promise<void> {
   const { first, longest } = RECONNECT_MILLISECONDS
   const pauses = [longest]
   for (let pause = first; pause < longest; pause *= 2) pauses.push(pause)
-  await until(() => {
+  await until('the store', () => {
     if (store.available) return true
     for (const pause of pauses) if (clock.isDueIn(pause)) clock.advance(pause)
     return false
@@ -115,7 +104,7 @@ describe('the PostgreSQL store without a server', () => {
     again.listen(join(folder, '.s.PGSQL.5432'))
     await once(again, 'listening')
     clock.advance(RECONNECT_MILLISECONDS.first)
-    await until(() => attempts.length > 0)
+    await until('an attempt', () => attempts.length > 0)
     for (const socket of attempts) socket.destroy()
   })
 
@@ -124,7 +113,7 @@ describe('the PostgreSQL store without a server', () => {
     const { port } = await listen((socket) => sockets.push(socket))
     const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
     const first = failure(one(store))
-    await until(() => sockets.length === 1)
+    await until('a connection', () => sockets.length === 1)
     clock.advance(CONNECT_MILLISECONDS_MAX)
     expect(await first).toBeInstanceOf(StoreUnavailable)
     // The outage is known now, so no caller waits any longer.
@@ -213,11 +202,11 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${others}`)
     })
     expect(await running).toBeInstanceOf(StoreUnavailable)
-    await until(() => received.length > 0)
+    await until('a message', () => received.length > 0)
     expect(received).toEqual(['reconnect'])
     expect((await one(store)).rows).toEqual([{ n: 1 }])
     await sql`select pg_notify('marks', 'after')`.execute(store.tables())
-    await until(() => received.length === 2)
+    await until('a second message', () => received.length === 2)
     expect(received).toEqual(['reconnect', 'after'])
   })
 
@@ -264,7 +253,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
         { statementMillisecondsMax: 60_000 },
       )
     const ended = Promise.allSettled([take(), take(), take()])
-    await until(() => taken === 3)
+    await until('three connections', () => taken === 3)
     return { finish, ended }
   }
 
@@ -276,7 +265,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     clock.advance(HEARTBEAT_MILLISECONDS)
     await tick()
     clock.advance(HEARTBEAT_ANSWER_MILLISECONDS_MAX)
-    await until(() => !store.available)
+    await until('the outage', () => !store.available)
     expect(store.connections.waiting).toBe(0)
     expect((await patient)?.message).toContain('cannot be reached')
     finish()
@@ -290,7 +279,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     const { finish, ended } = await takeAllConnections(store)
     // Of 4,000 places, our own work has those that are not kept for clients.
     const waiting = Array.from({ length: 3_600 }, () => failure(one(store)))
-    await until(() => store.connections.waiting === 3_600)
+    await until('3,600 waiting transactions', () => store.connections.waiting === 3_600)
     expect(await failure(one(store))).toBeInstanceOf(StoreUnavailable)
     finish()
     expect((await Promise.all(waiting)).filter((error) => error !== undefined)).toEqual([])
@@ -364,7 +353,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
         )
       })
     await readOnly('on')
-    await until(() => !store.available)
+    await until('the outage', () => !store.available)
     await tick()
     const refused = await failure(one(store))
     expect(refused).toBeInstanceOf(StoreUnavailable)
@@ -381,7 +370,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       const { store, address } = await behindProxy()
       await sql`insert into mark values (1)`.execute(store.tables())
       await server.stop(how)
-      await until(() => !store.available)
+      await until('the outage', () => !store.available)
       expect(await failure(sql`insert into mark values (2)`.execute(store.tables()))).toBeInstanceOf(StoreUnavailable)
       await server.start()
       await untilBack(store)

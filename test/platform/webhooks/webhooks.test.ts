@@ -1,11 +1,12 @@
 /** Webhooks: signatures, addresses, and one request over a real connection. */
-import { once } from 'node:events'
+
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { addressesFault, isLoopbackHost } from '../../../src/platform/webhooks/addresses.ts'
 import { postWebhook, type Resolve } from '../../../src/platform/webhooks/request.ts'
 import { secretsOf, signatureHeaders } from '../../../src/platform/webhooks/signature.ts'
+import { once } from '../../support/awaited.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 /** The example of the specification's own libraries. */

@@ -1,5 +1,5 @@
 /** The page at /docs in a real browser: it shows every operation, and loads nothing from another origin. */
-import { once } from 'node:events'
+
 import { get, type IncomingMessage } from 'node:http'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,6 +9,7 @@ import { OPERATIONS } from '../../../src/contract/operations.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../../../src/contract/stream-codes.ts'
 import type { Listener } from '../../../src/service/listeners/listener.ts'
 import type { Node } from '../../support/api-document.ts'
+import { once } from '../../support/awaited.ts'
 import { CHROMIUM, titleWith } from '../../support/foreign-programs.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 

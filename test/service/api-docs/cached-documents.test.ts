@@ -1,12 +1,13 @@
 /**
  * The documents are rendered and compressed once per address, and requests cannot make the service render more of them.
  */
-import { once } from 'node:events'
+
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modulesWithoutStore } from '../../../scripts/api-documents.ts'
 import type { Listener } from '../../../src/service/listeners/listener.ts'
+import { once } from '../../support/awaited.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 
 let listener: Listener

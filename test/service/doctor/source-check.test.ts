@@ -1,5 +1,5 @@
 /** What the venues report about the configured sources; a local server takes the place of the venue. */
-import { once } from 'node:events'
+
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import { loadConfig } from '../../../src/service/config/load.ts'
 import { checkSources } from '../../../src/service/doctor/source-check.ts'
+import { once } from '../../support/awaited.ts'
 import { type ListedPair, listedPair, startListingVenue } from '../../support/listing-venue.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 

@@ -2,7 +2,7 @@
  * The ingest listener over TLS, on real sockets: publishers need a certificate of the configured authority besides their
  * token, and certificate and authorities are replaced without closing a connection.
  */
-import { once } from 'node:events'
+
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Directory } from '../../../src/access/clients/directory.ts'
@@ -17,6 +17,7 @@ import {
   startIngestListener,
 } from '../../../src/service/parts/streaming/start-ingest.ts'
 import { Lifecycle } from '../../../src/service/process/lifecycle.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newAuthority, newCertificate, newClientCertificate } from '../../support/certificates.ts'
 import { PublisherClient } from '../../support/publisher-client.ts'

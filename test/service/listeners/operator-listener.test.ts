@@ -1,7 +1,7 @@
 /**
  * What the operator listener rejects before any route: upgrades, unknown hosts and origins, and repeated wrong tokens.
  */
-import { once } from 'node:events'
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { listAudit } from '../../../src/platform/store/audit.ts'
@@ -9,6 +9,7 @@ import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import type { Listener } from '../../../src/service/listeners/listener.ts'
 import { createOperatorListener } from '../../../src/service/listeners/operator-listener.ts'
 import { OperatorGuesses } from '../../../src/service/parts/access/operator-guesses.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { operatorAccess } from '../../support/operator-access.ts'
 import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../../support/raw-http.ts'

@@ -1,8 +1,9 @@
 /** The client address of requests to the public listener, the limits per address, and CORS. */
-import { once } from 'node:events'
+
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { PublicListenerOptions } from '../../../src/service/listeners/public-listener.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'

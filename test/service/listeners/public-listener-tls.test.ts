@@ -1,5 +1,5 @@
 /** The public listener over TLS, on real sockets: versions, refusals, and the reload of a certificate. */
-import { once } from 'node:events'
+
 import { connect } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -8,6 +8,7 @@ import { createHttpServer } from '../../../src/platform/http/server.ts'
 import { readTlsFiles } from '../../../src/platform/http/tls.ts'
 import type { PublicListener } from '../../../src/service/listeners/public-listener.ts'
 import { listenOnFreePort } from '../../support/auth-fixtures.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 import { openPublicListener } from '../../support/public-listener.ts'

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Problem } from '../../../src/platform/http/problem.ts'
 import type { Listener } from '../../../src/service/listeners/listener.ts'
+import { once } from '../../support/awaited.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 
 let refusal: Problem | undefined

@@ -1,4 +1,5 @@
 /** Connections of several nodes through the operator API of one of them. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { noteOperator } from '../../../src/access/clients/operator-calls.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
@@ -9,6 +10,7 @@ import { migrate } from '../../../src/platform/store/migrate.ts'
 import { translateStoreError } from '../../../src/service/listeners/listener.ts'
 import { registerStreamOperatorRoutes } from '../../../src/streaming/gateway/operator-routes.ts'
 import { PriceHistory } from '../../../src/streaming/gateway/price-history.ts'
+import { until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { NodeExchange, testNode } from '../../support/node-exchange.ts'
 import { openTemporaryStore } from '../../support/test-store.ts'
@@ -85,10 +87,11 @@ class TestNode {
     const answer = this.#app.inject({ method, url }).finally(() => {
       isAnswered = true
     })
-    while (!isAnswered) {
-      await new Promise((resolve) => setImmediate(resolve))
+    const pass = async () => {
+      await new Promise(setImmediate)
       if (transactions === 0) clock.advance(1)
     }
+    await until(`the answer to ${method} ${url}`, () => isAnswered, pass)
     const response = await answer
     return { status: response.statusCode, body: response.json() }
   }

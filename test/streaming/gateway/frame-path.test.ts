@@ -2,7 +2,7 @@
  * The path of one frame: the files in which code runs between a book update of a Kraken server and the socket writes of
  * two subscribers, one for each protocol, as V8 counts them. src/streaming/README.md names exactly these files.
  */
-import { once } from 'node:events'
+
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { Session as Inspector, type Profiler } from 'node:inspector/promises'
@@ -21,6 +21,7 @@ import { MarketReplicas } from '../../../src/streaming/markets/market-replicas.t
 import { MarketWriters } from '../../../src/streaming/markets/market-writers.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
+import { once } from '../../support/awaited.ts'
 import { scriptKraken } from '../../support/kraken-script.ts'
 import { createKrakenSource } from '../../support/kraken-source.ts'
 import { SETTINGS } from '../../support/stream-simulation.ts'

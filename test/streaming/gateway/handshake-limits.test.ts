@@ -2,7 +2,7 @@
  * What a peer can cost before and right after its handshake: long heads, tokens that are checked for long, refusals that
  * are not read, resets at every stage, messages in very many pieces.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -17,6 +17,7 @@ import { createGateway, type Gateway } from '../../../src/streaming/gateway/gate
 import { Hub } from '../../../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../src/streaming/gateway/metrics.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { once, until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { SETTINGS } from '../../support/stream-simulation.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -294,7 +295,7 @@ describe('a message', () => {
       for (let at = 0; at < pieces && !isAnswered(); at++) {
         const before = accepted.bytesRead
         socket.write(masked.subarray(at, at + 1))
-        while (accepted.bytesRead === before && !isAnswered()) await new Promise((resolve) => setImmediate(resolve))
+        await until(`byte ${at} to be read, or an answer`, () => accepted.bytesRead > before || isAnswered())
       }
       return { received: () => received, socket }
     }

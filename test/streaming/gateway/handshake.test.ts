@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -14,6 +13,7 @@ import { refuseAdmission, refuseRequest } from '../../../src/streaming/gateway/h
 import { Hub } from '../../../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../src/streaming/gateway/metrics.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { SETTINGS } from '../../support/stream-simulation.ts'
 

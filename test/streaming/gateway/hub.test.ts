@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AffectedTokens } from '../../../src/access/clients/affected-tokens.ts'
 import { BID } from '../../../src/streaming/market/event.ts'
+import { awaited } from '../../support/awaited.ts'
 import { LiveStream } from './live-stream.ts'
 
 describe('draining', () => {
@@ -30,10 +31,10 @@ describe('draining', () => {
 
   test('a hub without connections drains at once', async () => {
     const stream = new LiveStream()
-    await stream.hub.drain(5)
+    await awaited('the end of the drain', stream.hub.drain(5))
     const client = stream.connect()
     client.session.end()
-    await stream.hub.drain(5)
+    await awaited('the end of the drain', stream.hub.drain(5))
   })
 
   test('a draining hub sends data until a session is closed', () => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -6,6 +5,7 @@ import { type ServerOptions, WebSocket, WebSocketServer } from 'ws'
 import { type Clock, createSystemClock } from '../../../src/platform/base/clock.ts'
 import { Transport } from '../../../src/streaming/gateway/outbox.ts'
 import { textMessage } from '../../../src/streaming/sequencing/frame.ts'
+import { once } from '../../support/awaited.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const ends: (() => void)[] = []

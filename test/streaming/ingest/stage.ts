@@ -2,6 +2,7 @@
  * The ingest listener on a real socket, with a directory that the test writes and a clock that it controls. A token is the
  * id of its client. The markets BTCUSD and ETHUSD exist; their events are kept, and checked by an independent book.
  */
+
 import type { AccessToken } from '../../../src/access/clients/access-token.ts'
 import { Directory } from '../../../src/access/clients/directory.ts'
 import type { TokenVerifier } from '../../../src/access/clients/token-verifier.ts'
@@ -13,6 +14,7 @@ import { Ingest, type IngestSettings } from '../../../src/streaming/ingest/inges
 import type { MarketDefinition, MarketEvent } from '../../../src/streaming/market/event.ts'
 import type { Source, SourceMarket } from '../../../src/streaming/sources/source.ts'
 import { listenOnFreePort } from '../../support/auth-fixtures.ts'
+import { until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { PublisherClient, type PublisherOptions } from '../../support/publisher-client.ts'
 import { NodeClock } from '../../support/virtual-clock.ts'
@@ -174,16 +176,8 @@ export class Stage {
   }
 
   /** Ends ticks until the predicate holds, for states of the server that nothing reports. */
-  async untilSeen(what: string, predicate: () => boolean | Promise<boolean>): Promise<void> {
-    let isInVain = false
-    const limit = setTimeout(() => {
-      isInVain = true
-    }, 60_000)
-    while (!(await predicate())) {
-      if (isInVain) throw new Error(`waited in vain for: ${what}`)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    clearTimeout(limit)
+  untilSeen(what: string, predicate: () => boolean | Promise<boolean>): Promise<void> {
+    return until(what, predicate)
   }
 
   /** For the effects of a connection that has ended. */

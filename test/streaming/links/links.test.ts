@@ -1,5 +1,5 @@
 /** What every link between processes does, over a real pipe and a real NATS server. */
-import { once } from 'node:events'
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import {
 } from '../../../src/streaming/links/bus-requests.ts'
 import { PipeLink } from '../../../src/streaming/links/link-pipe.ts'
 import { ASK, BID, type LevelChange } from '../../../src/streaming/market/event.ts'
+import { once } from '../../support/awaited.ts'
 import { NATS_SERVER, titleWith } from '../../support/foreign-programs.ts'
 import {
   committed,

@@ -2,7 +2,8 @@
  * Feed leases in the store: the same on both engines. Time passes by setting the expiry of the row, and by the virtual
  * clock of each contender.
  */
-import { EventEmitter, once } from 'node:events'
+
+import { EventEmitter } from 'node:events'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
@@ -12,6 +13,7 @@ import { sql } from '../../../src/platform/store/sql.ts'
 import { FeedLease, LEASE_TIMING } from '../../../src/streaming/markets/feed-lease.ts'
 import { createLeaseRecords, EPOCH_MAX } from '../../../src/streaming/markets/feed-lease-table.ts'
 import { createFeedLeases } from '../../../src/streaming/markets/feed-leases.ts'
+import { once } from '../../support/awaited.ts'
 import { LeaseJournal } from '../../support/feed-leases.ts'
 import { Random } from '../../support/random.ts'
 import { openTwoTestStores } from '../../support/test-store.ts'

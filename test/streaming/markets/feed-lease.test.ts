@@ -1,6 +1,8 @@
 /** The rules of a feed lease in virtual time, on a store in memory. */
+
 import { beforeEach, describe, expect, it } from 'vitest'
 import { LEASE_TIMING } from '../../../src/streaming/markets/feed-lease.ts'
+import { until } from '../../support/awaited.ts'
 import { type Candidate, LeaseWorld, STEP_MILLISECONDS, settle } from '../../support/feed-leases.ts'
 
 const { leaseMilliseconds } = LEASE_TIMING
@@ -101,7 +103,11 @@ describe('a leader', () => {
     leader.isRunning = false
     leader.path = 'held'
     const before = world.model.nowMilliseconds
-    while (!standby.journal.isLeader) await pass(STEP_MILLISECONDS)
+    await until(
+      'the standby to lead',
+      () => standby.journal.isLeader,
+      () => pass(STEP_MILLISECONDS),
+    )
     expect(standby.journal.epochs).toEqual([2])
     expect(world.model.nowMilliseconds - before).toBeLessThanOrEqual(3_600)
   })
@@ -113,7 +119,11 @@ describe('a leader', () => {
     await pass(60_000)
     standby.open()
     const before = world.model.nowMilliseconds
-    while (!standby.journal.isLeader) await pass(STEP_MILLISECONDS)
+    await until(
+      'the standby to lead',
+      () => standby.journal.isLeader,
+      () => pass(STEP_MILLISECONDS),
+    )
     expect(world.model.nowMilliseconds - before).toBeLessThanOrEqual(3_600)
   })
 

@@ -6,6 +6,7 @@ import { openRecording } from '../../../src/streaming/recordings/reader.ts'
 import { RecordedState } from '../../../src/streaming/recordings/recorded-state.ts'
 import type { RecordedEntry } from '../../../src/streaming/recordings/recording.ts'
 import { openRecordingWriter } from '../../../src/streaming/recordings/writer.ts'
+import { until } from '../../support/awaited.ts'
 import { MarketNoise } from '../../support/market-noise.ts'
 import { bookText, MarketPipeline, replayInto } from '../../support/market-pipeline.ts'
 import { Random } from '../../support/random.ts'
@@ -85,11 +86,11 @@ function eventsOf({ events, origin }: RecordedEntry): readonly MarketEvent[] {
 
 async function playOut(line: MarketPipeline, stepMilliseconds = 1): Promise<void> {
   const hasEnded = (reasons: readonly string[]) => reasons.at(-1)?.endsWith('has ended') === true
-  const limit = performance.now() + 60_000
-  while (!line.losses.every(hasEnded)) {
-    if (performance.now() > limit) throw new Error('the recording does not end')
-    await line.passTime(stepMilliseconds)
-  }
+  await until(
+    "the recording's end",
+    () => line.losses.every(hasEnded),
+    () => line.passTime(stepMilliseconds),
+  )
 }
 
 /** What the line that was recorded published, as a replay has it: it begins and ends in its own words. */
@@ -164,7 +165,11 @@ describe('replaying', () => {
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), updateEntry(0, 500)] }])
     const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source } = replayInto(line, path, { loops: true })
-    while (line.losses[0]!.length < 3) await line.passTime(10)
+    await until(
+      'the second start of the recording',
+      () => line.losses[0]!.length >= 3,
+      () => line.passTime(10),
+    )
     expect(line.losses[0]!.slice(1)).toEqual(Array.from({ length: 2 }, () => `the recording ${path} starts over`))
     // Half a second of recording and a second's pause, twice.
     expect(line.clock.monotonicMilliseconds()).toBeGreaterThan(3_000)
@@ -177,7 +182,11 @@ describe('replaying', () => {
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), ...updates] }])
     const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source, fed } = replayInto(line, path, { speed: 100 })
-    while (line.published[0]!.length < 2_900) await line.passTime(1)
+    await until(
+      '2,900 updates',
+      () => line.published[0]!.length >= 2_900,
+      () => line.passTime(1),
+    )
     expect(source.notices(fed[0]!)).toEqual([
       // Time passes too while a part of the file is read.
       expect.stringMatching(/^the replay of .* is [0-9]+ s late: speed 100 is too fast/),
@@ -264,7 +273,8 @@ describe('a market of a recording', () => {
     ])
     const line = new MarketPipeline(markets)
     const { source, fed, emitted } = replayInto(line, path)
-    while (emitted.some(({ length }) => length < eventCount)) await line.passTime(1)
+    const hasAll = () => emitted.every(({ length }) => length >= eventCount)
+    await until(`${eventCount} events per market`, hasAll, () => line.passTime(1))
     return { path, line, source, fed, emitted }
   }
 
@@ -323,7 +333,11 @@ describe('a market of a recording', () => {
   it('a market of a recording reports why a file cannot be replayed', async () => {
     const line = new MarketPipeline([BTC])
     const { source, fed, emitted } = replayInto(line, '/nowhere/at.all')
-    while (emitted[0]!.length < 1) await line.passTime(5)
+    await until(
+      'the loss',
+      () => emitted[0]!.length > 0,
+      () => line.passTime(5),
+    )
     const event = { type: 'lost', reason: 'the recording /nowhere/at.all cannot be opened: ENOENT' }
     expect(emitted[0]).toEqual([event])
     source.add({ ...fed[0]!, listener: (late) => emitted[0]!.push(late) })
@@ -352,7 +366,11 @@ describe('a market of a recording', () => {
     expect([late.length, emitted[0]!.length]).toEqual([1, before])
     // No market names the file any more: it starts from the beginning.
     source.add(joined)
-    while (late.length < 3) await line.passTime(1)
+    await until(
+      'three events of the market',
+      () => late.length >= 3,
+      () => line.passTime(1),
+    )
     expect(late).toHaveLength(3)
     expect(late[1]).toEqual({ type: 'lost', reason: `the recording ${path} has no entry for this market yet` })
     expect(late[2]).toEqual(snapshotEntry(0, 0).events[0])

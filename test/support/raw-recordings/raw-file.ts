@@ -3,13 +3,14 @@
  * complete a second before. The first line is the header. It contains no addresses and no secrets: an HTTP request is
  * recorded by its path and query, and connectors send no credentials.
  */
-import { once } from 'node:events'
+
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGunzip, createGzip } from 'node:zlib'
 import { hasCode } from '../../../src/platform/base/error-code.ts'
 import { isObject } from '../../../src/platform/base/json-value.ts'
+import { once } from '../awaited.ts'
 
 const FORMAT = 'tidegate raw recording 1'
 

@@ -4,12 +4,13 @@
  * has sent that request, and an answer only to the request for its path. Otherwise the playback waits for a limited
  * time and then continues. It holds one event at a time, and requests without an answer.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Clock } from '../../../src/platform/base/clock.ts'
 import { wait } from '../../../src/platform/base/time-limit.ts'
+import { once } from '../awaited.ts'
 import { isKeepAlive, type RawEvent } from './raw-file.ts'
 
 /** How long the playback waits for a connector's request, whose own time limit for an answer is 10 s. */

@@ -2,11 +2,12 @@
  * Stands between connectors and their venues, on a port of 127.0.0.1 for each venue, and records the traffic: every
  * WebSocket frame and every answer to an HTTP request, verbatim, the requests, and when connections begin and end.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { VenueAddresses } from '../../../src/streaming/sources/venues/venue.ts'
+import { once } from '../awaited.ts'
 import { isKeepAlive, openRawWriter, type RawEvent } from './raw-file.ts'
 import { addressesOf } from './raw-player.ts'
 

@@ -6,7 +6,6 @@
  *
  * Both print the setting with which a service reads from here. Ctrl-C ends them.
  */
-import { once } from 'node:events'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import type { VenueAddresses } from '../../../src/streaming/sources/venues/venue.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../../../src/streaming/sources/venues/venues.ts'
@@ -29,7 +28,7 @@ async function record(file: string, names: readonly string[]): Promise<void> {
     process.exit(1)
   })
   showSetting(recorder.addresses)
-  await once(process, 'SIGINT')
+  await new Promise((resolve) => process.once('SIGINT', resolve))
   await recorder.stop()
   console.log(`${file}: ${recorder.eventCount} events`)
 }

@@ -4,6 +4,7 @@
  * subscribers, and may repeat: one change message leads back to the initial book, so that no client has to be
  * disconnected for it.
  */
+import { until } from '../awaited.ts'
 import type { VenueClient } from './client.ts'
 import type { FaultGate } from './faults.ts'
 import type { Outgoing, Script, ScriptFrame, SentFrame } from './script.ts'
@@ -207,6 +208,6 @@ export class Playback {
   /** Waits until every subscriber's socket has drained, and lets requests in. */
   async #drained(): Promise<void> {
     await new Promise(setImmediate)
-    while ([...this.#clients].some((client) => client.isLagging)) await new Promise(setImmediate)
+    await until('all sockets to drain', () => ![...this.#clients].some((client) => client.isLagging))
   }
 }

@@ -3,10 +3,11 @@
  * to subscribers (`playback`), and can fail in every way that a network or a venue fails. The venue's protocol is its
  * dialect.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
+import { once } from '../awaited.ts'
 import { Waiters } from '../waiters.ts'
 import { VenueClient } from './client.ts'
 import { FaultGate } from './faults.ts'

@@ -1,7 +1,7 @@
 /** `tidegate check-executor` against a correct payment endpoint, and against endpoints with one defect each. */
+
 import { execSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,6 +19,7 @@ import {
 import { type Restart, restartScenario } from '../../../../src/conformance/judge/executor/executor-restart.ts'
 import { createPaymentSender } from '../../../../src/conformance/stimulus/payments.ts'
 import { createSystemClock } from '../../../../src/platform/base/clock.ts'
+import { once } from '../../../support/awaited.ts'
 import { type RunningCommand, runCommand, startProgram } from '../../../support/command-line.ts'
 import { claimPort } from '../../../support/ports.ts'
 

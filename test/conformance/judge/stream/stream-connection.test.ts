@@ -1,8 +1,9 @@
 /** The connection of `tidegate verify` to a token endpoint that is silent, before or within its answer. */
-import { once } from 'node:events'
+
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { StreamConnection } from '../../../../src/conformance/judge/stream/stream-connection.ts'
+import { once } from '../../../support/awaited.ts'
 import { collectGarbage } from '../../../support/garbage.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 

@@ -2,9 +2,10 @@
  * Pays deliveries as an operator's endpoint does: a real HTTP server that pays each `webhook-id` once, however often it is
  * asked, and then misbehaves in what it answers. It counts what it paid, and names what no service may do to it.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { once } from '../../../support/awaited.ts'
 import type { Random } from '../../../support/random.ts'
 
 /** What it does with a delivery, each time that it is asked. */

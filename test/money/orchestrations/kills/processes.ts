@@ -3,7 +3,6 @@
  * it takes from the sources.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -59,7 +58,7 @@ export class WorkerProcess {
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.log += chunk.toString()
     })
-    this.ended = once(this.#child, 'exit').then(() => {
+    this.ended = new Promise((resolve) => this.#child.once('exit', resolve)).then(() => {
       this.isAlive = false
       for (const resolve of this.#waiting.values()) resolve(undefined)
       this.#waiting.clear()

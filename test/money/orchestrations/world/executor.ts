@@ -3,9 +3,10 @@
  * it is asked, and never what it has refused. Between it and the service everything goes wrong: answers are lost, come too
  * late, or are made by a proxy. It knows what was really paid, which is what the service is held to.
  */
-import { once } from 'node:events'
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { once } from '../../../support/awaited.ts'
 import type { Random } from '../../../support/random.ts'
 import type { VirtualClock } from '../../../support/virtual-clock.ts'
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -9,6 +8,7 @@ import {
   VenueConnection,
   type VenueConnectionOptions,
 } from '../../../../src/streaming/sources/venues/venue-connection.ts'
+import { once } from '../../../support/awaited.ts'
 import { captureLog } from '../../../support/captured-log.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 import { Waiters } from '../../../support/waiters.ts'

@@ -1,5 +1,5 @@
 /** Markets of a made-up venue that lists its pairs by HTTP and says a word a frame, over a real socket. */
-import { once } from 'node:events'
+
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -17,6 +17,7 @@ import type {
 } from '../../../../src/streaming/sources/venues/venue.ts'
 import { lookUpListings } from '../../../../src/streaming/sources/venues/venue-lookup.ts'
 import { VenueSource } from '../../../../src/streaming/sources/venues/venue-source.ts'
+import { once } from '../../../support/awaited.ts'
 import { SourceListener } from '../../../support/source-listener.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 import { Waiters } from '../../../support/waiters.ts'

@@ -1,5 +1,7 @@
 /** Binance over a real socket and HTTP, at a venue whose book is deeper than what is fetched of it. */
+
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../../../support/awaited.ts'
 import { type BinanceRecording, startBinanceServer } from '../../../../support/venues/binance.ts'
 import { FedMarket } from '../../../../support/venues/fed-market.ts'
 import { readVenue } from '../../../../support/venues/reading.ts'
@@ -115,12 +117,13 @@ describe('a price that moves through what was fetched of a book of Binance', () 
     // The venue wants to be left alone for a minute; its next answer is no better.
     expect(snapshotsAsked()).toBe(2)
     go(LOST_AT + 1)
-    while (!market.isLive) {
+    const pass = async () => {
       clock.advance(1_000)
       // What is under way arrives before more time has passed.
       for (let count = 0; count < 5; count++) await server.heard()
       await new Promise(setImmediate)
     }
+    await until('a live book', () => market.isLive, pass)
     await server.finished
     await market.until('the end', () => market.verifier.isCurrent)
     expect(market.verifier.problems).toEqual([])

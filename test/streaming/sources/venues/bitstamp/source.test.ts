@@ -1,5 +1,7 @@
 /** Bitstamp over a real socket, at a venue that plays a recording: what only Bitstamp does. */
+
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../../../support/awaited.ts'
 import { SourceListener } from '../../../../support/source-listener.ts'
 import {
   type BitstampServerOptions,
@@ -49,13 +51,17 @@ async function pass({ clock, messages }: Reading, milliseconds: number): Promise
   for (let passed = 0; passed < milliseconds; passed += 2_000) {
     const before = await messages()
     clock.advance(2_000)
-    while ((await messages()) === before) await new Promise(setImmediate)
+    await until('another message', async () => (await messages()) > before)
   }
 }
 
 /** Until the book is live: the clock passes the delays between two requests for a snapshot. */
 async function goLive(market: FedMarket, reading: Reading): Promise<void> {
-  while (!market.isLive) await pass(reading, 2_000)
+  await until(
+    'a live book',
+    () => market.isLive,
+    () => pass(reading, 2_000),
+  )
 }
 
 describe('Bitstamp', () => {

@@ -1,5 +1,7 @@
 /** Bybit over a real socket, at a venue that plays a recording: what only Bybit does. */
+
 import { afterEach, describe, expect, it } from 'vitest'
+import { until } from '../../../../support/awaited.ts'
 import { SourceListener } from '../../../../support/source-listener.ts'
 import { type BybitServerOptions, bybitRecordings, startBybitServer } from '../../../../support/venues/bybit.ts'
 import { FedMarket } from '../../../../support/venues/fed-market.ts'
@@ -132,7 +134,7 @@ describe('Bybit', () => {
     for (let round = 0; round < 3; round++) {
       const before = await messages()
       clock.advance(2_000)
-      while ((await messages()) === before) await new Promise(setImmediate)
+      await until('another message', async () => (await messages()) > before)
     }
     await server.until('three pings', () => server.said.filter((text) => text === '{"op":"ping"}').length === 3)
     expect(market.reasons).toEqual([])

@@ -1,6 +1,8 @@
 /** Coinbase over a real socket, at a local venue that plays what was recorded: what only Coinbase does. */
+
 import { afterEach, describe, expect, it } from 'vitest'
 import { ASK } from '../../../../../src/streaming/market/event.ts'
+import { until } from '../../../../support/awaited.ts'
 import { capturesMissing } from '../../../../support/captures.ts'
 import { SourceListener } from '../../../../support/source-listener.ts'
 import {
@@ -78,9 +80,7 @@ function read(server: VenueServer, markets: readonly (FedMarket | SourceListener
     await server.heard()
     clock.advance(BEAT_MILLISECONDS)
   }
-  const liveUntil = async (isMet: () => boolean) => {
-    while (!isMet()) await step()
-  }
+  const liveUntil = (what: string, isMet: () => boolean) => until(what, isMet, step)
   return { clock, source, live, liveUntil }
 }
 
@@ -248,10 +248,10 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     const [recording] = recordingsOf(NU)
     const list = (status: string) => JSON.stringify({ products: [{ ...recording?.product, status }] })
     server.httpFaults.push({ status: 200, body: list('delisted') }, { status: 200, body: list('offline') })
-    await liveUntil(() => good.reasons().length === 1)
+    await liveUntil('a reason', () => good.reasons().length === 1)
     expect(good.reasons()).toEqual(['coinbase lists NU-GBP as delisted'])
     const snapshots = good.count('snapshot')
-    await liveUntil(() => good.count('snapshot') > snapshots)
+    await liveUntil('another snapshot', () => good.count('snapshot') > snapshots)
     expect(source.notices(good.sourceMarket)).toEqual(['coinbase lists NU-GBP as offline'])
   })
 

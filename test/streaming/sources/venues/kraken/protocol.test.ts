@@ -3,6 +3,7 @@ import { createLog } from '../../../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../../../src/platform/base/metrics.ts'
 import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 import type { Source } from '../../../../../src/streaming/sources/source.ts'
+import { until } from '../../../../support/awaited.ts'
 import {
   acknowledgementText,
   type ScriptFrame,
@@ -107,7 +108,7 @@ async function idle(milliseconds: number, server: KrakenServer, { clock, metric 
     clock.advance(Math.min(left, 2_000))
     const before = await messages()
     server.broadcast('{"channel":"heartbeat"}')
-    while ((await messages()) === before) await new Promise(setImmediate)
+    await until('another message', async () => (await messages()) !== before)
   }
 }
 

@@ -1,7 +1,9 @@
 /** OKX over a real socket, at a venue that plays what was recorded: what only OKX does. */
+
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../../../src/platform/base/log.ts'
 import { VENUES } from '../../../../../src/streaming/sources/venues/venues.ts'
+import { until } from '../../../../support/awaited.ts'
 import { areRecordingsGenerated } from '../../../../support/recorded-files.ts'
 import { SourceListener } from '../../../../support/source-listener.ts'
 import { FedMarket } from '../../../../support/venues/fed-market.ts'
@@ -147,7 +149,7 @@ describe('OKX', () => {
     for (let round = 0; round < 3; round++) {
       const before = await messages()
       clock.advance(2_000)
-      while ((await messages()) === before) await new Promise(setImmediate)
+      await until('another message', async () => (await messages()) > before)
     }
     await server.until('three pings', () => server.said.filter((text) => text === 'ping').length === 3)
     expect(market.reasons).toEqual([])
