@@ -2,6 +2,8 @@
  * Rules that every request schema follows, so that validation takes time proportional to the request: a list of allowed
  * values is next to a type, and arrays, strings and objects are bounded. All routes of both listeners are checked.
  */
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Schema } from '../support/hostile-bodies.ts'
 import { RestNode } from '../support/rest.ts'
@@ -71,6 +73,15 @@ it('every request schema has a bound wherever it could grow', () => {
   }
   expect(faults).toEqual([])
   expect(free).toEqual(FREE_OBJECTS)
+})
+
+it('every request schema is a valid JSON Schema and compiles, which a listener does with the first request', () => {
+  const ajv = new Ajv()
+  formats.default(ajv)
+  const parts = node.routes.flatMap(({ schema: { body, querystring } }) => [body, querystring])
+  const schemas = parts.filter((schema) => schema !== undefined) as Schema[]
+  expect(schemas.length).toBeGreaterThan(50)
+  for (const schema of schemas) expect(ajv.compile(schema)).toBeTypeOf('function')
 })
 
 it('every list of allowed values in a response schema has a type as well', () => {

@@ -26,6 +26,7 @@ import { originForm, refuseHead } from './request-head.ts'
 import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
 import { traceRequests } from './request-spans.ts'
 import { RouteMethods } from './route-methods.ts'
+import { compileOnFirstUse } from './schema-compiler.ts'
 import { securityHeaders } from './security-headers.ts'
 import { UNREAD_LIMITS, UnreadAnswers, type UnreadLimits } from './unread-answers.ts'
 import { validationErrors } from './validation.ts'
@@ -113,7 +114,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         // Only the first error is reported: collecting them all lets a small request take minutes.
         allErrors: false,
         verbose: true,
+        // The API description's tests check the schemas themselves.
+        validateSchema: false,
       },
+      onCreate: compileOnFirstUse,
     },
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, frameworkProblem(error)),
     clientErrorHandler: (error, socket) => connections.answerFault(error, socket),
