@@ -4,19 +4,24 @@
  * journal drops its oldest entries. A version with a dropped entry counts as dropped completely, so no answer is built
  * from an incomplete version. Current amounts are not stored.
  *
- * Entries are in parallel arrays used as a ring, so that writing one allocates nothing. Pure.
+ * Entries are in parallel arrays used as a ring, so that writing one allocates nothing. The arrays are allocated with
+ * the first version, so a market without commits takes no memory for them. Pure.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Scaled } from '../../platform/base/decimal.ts'
 import type { Side } from './event.ts'
 
+const NONE = new Float64Array()
+const NO_SIDES = new Uint8Array()
+
 export class Journal {
-  #versions: Float64Array
-  #sides: Uint8Array
-  #prices: Float64Array
-  #befores: Scaled[]
-  /** Capacity - 1. The capacity is a power of two, so a position wraps by masking. */
-  #mask: number
+  readonly #entriesMinimum: number
+  #versions = NONE
+  #sides = NO_SIDES
+  #prices = NONE
+  #befores: Scaled[] = []
+  /** Capacity - 1. The capacity is a power of two, so a position wraps by masking. -1 before the first version. */
+  #mask = -1
   #oldest = 0
   #count = 0
   #version = 0
@@ -25,12 +30,7 @@ export class Journal {
 
   /** @param entriesMinimum the least number of entries to keep, rounded up to a power of two */
   constructor(entriesMinimum: number) {
-    const capacity = powerOfTwo(entriesMinimum)
-    this.#mask = capacity - 1
-    this.#versions = new Float64Array(capacity)
-    this.#sides = new Uint8Array(capacity)
-    this.#prices = new Float64Array(capacity)
-    this.#befores = new Array<Scaled>(capacity).fill(0)
+    this.#entriesMinimum = entriesMinimum
   }
 
   get version(): number {
@@ -49,7 +49,7 @@ export class Journal {
   advance(version: number, entries: number): void {
     assert(version > this.#version, 'a journal only moves to a later version')
     this.#version = version
-    if (entries > this.#mask + 1) this.#grow(entries)
+    if (entries > this.#mask + 1 || this.#mask < 0) this.#grow(Math.max(entries, this.#entriesMinimum))
   }
 
   record(side: Side, price: number, before: Scaled): void {

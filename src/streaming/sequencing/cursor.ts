@@ -112,6 +112,9 @@ export class PreviousMessages {
   }
 }
 
+/** A ring before its first entry. */
+const NONE = new Float64Array()
+
 /** Number of top changes with known versions. */
 const TOPS_KEPT = 4_096
 
@@ -120,7 +123,7 @@ export class TopChanges {
   #top: TopOfBook = { bid: undefined, ask: undefined }
   #number = 0
   /** A ring: the version for change n is at n modulo the size. */
-  readonly #versions = new Float64Array(TOPS_KEPT)
+  #versions = NONE
 
   get top(): TopOfBook {
     return this.#top
@@ -133,14 +136,14 @@ export class TopChanges {
 
   /** Version of the last commit with a change to the top. 0 before the first. */
   get version(): number {
-    return this.#versions[this.#number % TOPS_KEPT] as number
+    return this.#versions[this.#number % TOPS_KEPT] ?? 0
   }
 
   /** Number of changes to the top after a version. 'too-old' when no longer known. */
   since(version: number): number | 'too-old' {
     const oldest = Math.max(0, this.#number - TOPS_KEPT + 1)
     for (let number = this.#number; number >= oldest; number--) {
-      if ((this.#versions[number % TOPS_KEPT] as number) <= version) return this.#number - number
+      if ((this.#versions[number % TOPS_KEPT] ?? 0) <= version) return this.#number - number
     }
     return 'too-old'
   }
@@ -153,6 +156,7 @@ export class TopChanges {
     if (isSameTop(top, this.#top) && !isNew) return false
     this.#top = top
     this.#number += 1
+    if (this.#versions === NONE) this.#versions = new Float64Array(TOPS_KEPT)
     this.#versions[this.#number % TOPS_KEPT] = version
     return true
   }

@@ -15,6 +15,9 @@ const VERSIONS_KEPT = 1_024
 const NUMBERS_PER_VERSION = 4
 const NOT_KNOWN = -1
 
+/** The ring before its first entry. */
+const NONE = new Float64Array()
+
 /** A position from which a relay resumes. */
 export interface PublicationPosition {
   readonly seq: number
@@ -33,7 +36,7 @@ export class PublicationLog {
    * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a skipped version),
    * and its book's origin.
    */
-  readonly #publishedVersions = new Float64Array(VERSIONS_KEPT)
+  #publishedVersions = NONE
   readonly #origins: (string | undefined)[] = []
 
   constructor(market: string) {
@@ -44,6 +47,7 @@ export class PublicationLog {
    * `version` is the version of `epoch` in this process. `isPublished`: whether the commit or the state has a message.
    */
   append(origin: string | undefined, epoch: Epoch, version: number, isPublished: boolean): void {
+    if (this.#publishedVersions === NONE) this.#publishedVersions = new Float64Array(VERSIONS_KEPT)
     if (epoch.id !== this.#epoch.id) this.#publishedVersion = epoch.base
     this.#epoch = epoch
     const skipped = Math.max(this.#version + 1, version - VERSIONS_KEPT)
@@ -100,7 +104,7 @@ export class PublicationLog {
 
   #publishedAt(version: number): number | undefined {
     if (version > this.#version || version <= this.#version - VERSIONS_KEPT) return undefined
-    const published = this.#publishedVersions[version % VERSIONS_KEPT] as number
+    const published = this.#publishedVersions[version % VERSIONS_KEPT] ?? 0
     return published >= this.#epoch.base ? published : undefined
   }
 }
