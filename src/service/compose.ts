@@ -88,7 +88,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const access = await createAccess(parts, db)
   const streaming = createStreaming(parts, db, access.loader, () => readiness().ready)
   const readiness = startReadiness(parts, { db, ...streaming })
-  const money = movesMoney(config) ? createMoney(parts, db, streaming.markets.replicas) : undefined
+  const money = movesMoney(config) ? createMoney(parts, db, streaming.priceBooks) : undefined
   const served = { store, access, streaming, money, readiness }
   const operator = await startOperatorListener(parts, served)
   // Stopped after the public listener, whose drain still sends data.

@@ -42,7 +42,7 @@ export async function startOperatorListener(parts: Parts, served: Served): Promi
     clock,
     ...store,
     directory: loader,
-    markets: () => markets.replicas.all,
+    markets: () => streaming.observedMarkets(),
     sourcesOf,
     isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
     readiness,

@@ -11,6 +11,7 @@ import { networksWithoutAddresses } from './keys/address-keys.ts'
 import type { LinkedMarkets } from './parts/streaming/start-bus.ts'
 import type { Cluster } from './parts/streaming/start-cluster.ts'
 import type { LocalGateways } from './parts/streaming/start-gateway-processes.ts'
+import type { ObservedMarket } from './parts/streaming/streaming.ts'
 import { hasDescriptor } from './process/descriptors.ts'
 import type { Lifecycle } from './process/lifecycle.ts'
 import type { SchemaState } from './process/store-wait.ts'
@@ -31,6 +32,7 @@ interface ReadinessModules {
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
   readonly cluster: Cluster
+  observedMarkets(): readonly ObservedMarket[]
 }
 
 export function startReadiness(parts: ReadinessParts, modules: ReadinessModules): () => Readiness {
@@ -55,7 +57,7 @@ export function startReadiness(parts: ReadinessParts, modules: ReadinessModules)
         directoryStale: cluster.currency.isStale,
         feedHeard,
         gatewayProcesses: local?.processes.readyCount,
-        markets: markets.replicas.all,
+        markets: modules.observedMarkets(),
         sourcesOf: (symbol) => markets.writers.sourcesOf(symbol),
         bus: linked,
         otherNodesHaveBus: cluster.busReports?.othersAreConnected === true,

@@ -73,7 +73,7 @@ export interface RestNodeOptions {
   /** Addresses without a configured key are derived from a seed in `data_dir`, by default the node's own folder. */
   readonly hasTestSeed?: boolean
   /** The markets to list; absent = none. */
-  readonly hub?: Pick<Hub, 'markets'>
+  readonly hub?: Pick<Hub, 'listedMarkets'>
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
   readonly converter?: Converter
   /** False: the process has no role that moves money. */
@@ -131,7 +131,7 @@ export class RestNode {
     const refreshDirectory = () => loader.refresh()
     const quotas = createQuotas(metrics, live)
     const routes: DeclaredRoute[] = []
-    const hub = options.hub ?? { markets: [] }
+    const hub = options.hub ?? { listedMarkets: [] }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
     const publicListener = await createPublicListener({

@@ -10,6 +10,7 @@ import { fileErrorText } from '../../platform/base/regular-file.ts'
 import type { ConfiguredMarket } from '../../streaming/market/configured-market.ts'
 import { assetAmountProblems } from './asset-amounts.ts'
 import { type Feeds, feedKeyOf, feedMemberOf, withFeedMember } from './feeds.ts'
+import { FOLLOW_ALL_MARKETS_MAX } from './followed-markets.ts'
 import { simulatorProblems } from './markets.ts'
 import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
@@ -101,6 +102,8 @@ export function loadConfig(input: ConfigInput): ConfigResult {
   if (!raw.has('auth.directory_stale_seconds') && values['bus.url'] !== '') {
     values['auth.directory_stale_seconds'] = DIRECTORY_STALE_SECONDS_WITH_BUS
   }
+  const { markets = [] } = values as Partial<Config>
+  if (!raw.has('stream.follow') && markets.length > FOLLOW_ALL_MARKETS_MAX) values['stream.follow'] = 'wanted'
   if (values.markets !== undefined) {
     const isInFile = input.file !== undefined && origins.markets === input.file
     const folder = isInFile ? dirname(input.file) : '.'

@@ -19,10 +19,10 @@ const SIMULATOR_DECIMALS_MAX = 8
 /** More levels per side than any venue offers. */
 const DEPTH_MAX = 1_000_000
 /**
- * More than the pairs that any venue lists against its main currencies. It limits what is built from all markets at
- * once: the answer to `GET /v2/markets` (0.5 MB for 2,000 markets) and one connection's subscriptions.
+ * More than the pairs that any venue lists. It limits what is built from all markets at once: the answer to
+ * `GET /v2/markets` (2.5 MB for 10,000 markets) and one connection's subscriptions.
  */
-export const MARKETS_MAX = 2_000
+export const MARKETS_MAX = 10_000
 const MEMBERS = [
   'symbol',
   'base_asset',

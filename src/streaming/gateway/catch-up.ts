@@ -84,6 +84,12 @@ export class CatchUp {
     this.#deactivate(entry)
   }
 
+  /** Forgets the positions in these markets, where it has no channel. */
+  forgetDropped(markets: ReadonlySet<MarketStream>): void {
+    if (this.#byMarket === undefined) return
+    for (const [symbol, { market }] of this.#byMarket) if (markets.has(market)) this.#byMarket.delete(symbol)
+  }
+
   /** The current books' statuses in this extended-protocol heartbeat. */
   bookStatuses(nowMilliseconds: number): string[] {
     return this.#active.flatMap(({ market, subscription }) => market.bookStatus(subscription, nowMilliseconds) ?? [])

@@ -18,8 +18,9 @@ import type { Replica } from '../sequencing/replica.ts'
 import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Outbox, OutboxTotals, TransportPort } from './outbox.ts'
-import { type MarketEnd, marketListText } from './protocol.ts'
+import type { MarketEnd } from './protocol.ts'
 import type { SessionLimits } from './requests.ts'
+import { type ListedMarket, type MarketFollowing, ServedMarkets } from './served-markets.ts'
 import { type Heartbeat, Session, type SessionHost } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import type { Subscriber } from './subscription.ts'
@@ -53,6 +54,8 @@ export interface LaggingParty {
 export interface HubOptions {
   readonly replicas: readonly Replica[]
   readonly bus: Bus
+  /** Absent where every market is followed. */
+  readonly following?: MarketFollowing | undefined
   readonly clock: Clock
   readonly log: Log
   readonly metrics: GatewayMetrics
@@ -71,9 +74,7 @@ export class Hub implements SessionHost {
   readonly limits: SessionLimits
   readonly totals: OutboxTotals
   readonly #options: Omit<HubOptions, 'replicas'>
-  readonly #markets = new Map<string, MarketStream>()
-  /** Created when it is first needed. */
-  #marketList: string | undefined
+  readonly #markets: ServedMarkets
   readonly #sessions = new SessionIndex<Session>()
   /** Operator sessions. */
   readonly #uncounted = new Set<Session>()
@@ -101,6 +102,7 @@ export class Hub implements SessionHost {
     this.log = options.log
     this.limits = settings
     this.totals = metrics.totals
+    this.#markets = new ServedMarkets((replica) => this.#createMarket(replica), options.following)
     for (const replica of replicas) this.addMarket(replica)
     this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#sendHeartbeats(sessions))
     this.#pings = new Wheel(clock, settings.pingSeconds * 1000, (sessions) => {
@@ -161,23 +163,37 @@ export class Hub implements SessionHost {
     for (const session of [...this.sessions, ...this.#uncounted]) session.cut()
   }
 
+  /** The followed markets. */
   get markets(): Iterable<MarketStream> {
     return this.#markets.values()
   }
 
+  get listedMarkets(): readonly ListedMarket[] {
+    return this.#markets.listed
+  }
+
+  /** A market, which is followed from now on. */
   market(symbol: string): MarketStream | undefined {
     return this.#markets.get(symbol)
   }
 
   get marketList(): string {
-    this.#marketList ??= marketListText(this.#markets.keys())
-    return this.#marketList
+    return this.#markets.listText
+  }
+
+  isSubscribed(symbol: string): boolean {
+    return this.#markets.isSubscribed(symbol)
   }
 
   /** Serves a market from now on. */
   addMarket(replica: Replica): void {
-    this.#marketList = undefined
-    this.#markets.set(replica.market.symbol, this.#createMarket(replica))
+    this.#markets.add(replica)
+  }
+
+  /** Takes the new replicas of markets that are no longer followed and have no subscription. */
+  dropMarkets(replicas: readonly Replica[]): void {
+    const dropped = this.#markets.drop(replicas)
+    for (const session of [...this.sessions, ...this.#uncounted]) session.forgetDropped(dropped)
   }
 
   /**
@@ -185,11 +201,7 @@ export class Hub implements SessionHost {
    * changed market is added again in the same tick, so that they can subscribe again at once.
    */
   removeMarket(symbol: string, end: MarketEnd): void {
-    const market = this.#markets.get(symbol)
-    if (market === undefined) return
-    this.#markets.delete(symbol)
-    this.#marketList = undefined
-    market.stop()
+    if (this.#markets.remove(symbol) === undefined) return
     // All sessions, not only current subscribers: former ones keep an empty subscription to the market.
     for (const session of [...this.sessions, ...this.#uncounted]) session.endMarket(symbol, end)
   }

@@ -10,11 +10,12 @@ import { millisecondText } from '../../platform/base/clock.ts'
 import { IGNORES_PARAMETERS } from '../../platform/http/list-query.ts'
 import { INSTRUMENT_STATES, PROOFS, type Proof } from '../market/event.ts'
 import type { Hub } from './hub.ts'
-import { MARKET_STATES, type MarketStream } from './market-stream.ts'
+import { MARKET_STATES } from './market-stream.ts'
+import type { ListedMarket } from './served-markets.ts'
 
 export interface MarketRoutesOptions {
   readonly guard: Guard
-  readonly hub: Pick<Hub, 'markets'>
+  readonly hub: Pick<Hub, 'listedMarkets'>
   /** Whether a market's prices come from the simulator. */
   isSimulated(symbol: string): boolean
   /** The proof for a live market's book. */
@@ -69,16 +70,14 @@ export function registerMarketRoutes(app: FastifyInstance, options: MarketRoutes
     ...IGNORES_PARAMETERS,
     schema: { response: { 200: MarketList } },
     async handler() {
-      const markets = [...hub.markets].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
-      return {
-        items: markets.map((market) => marketOf(market, options)),
-      }
+      const items = hub.listedMarkets.map((market) => marketOf(market, options))
+      return { items: items.sort((left, right) => (left.market < right.market ? -1 : 1)) }
     },
   })
 }
 
 function marketOf(
-  { replica, state, stateSinceMilliseconds }: MarketStream,
+  { replica, state, stateSinceMilliseconds }: ListedMarket,
   { isSimulated, proofOf }: Pick<MarketRoutesOptions, 'isSimulated' | 'proofOf'>,
 ): Static<typeof Market> {
   const { instrument } = replica

@@ -44,7 +44,7 @@ export interface MarketStreamOptions {
 /** STARTING: no book yet; LIVE: a source is live; STALE: there was a book, no source is live. */
 export const MARKET_STATES = ['LIVE', 'STALE', 'STARTING'] as const
 
-type MarketState = (typeof MARKET_STATES)[number]
+export type MarketState = (typeof MARKET_STATES)[number]
 
 /** How far a subscription to this market has been sent. */
 export interface SentMarket {

@@ -11,6 +11,7 @@ import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { answered } from '../../platform/http/raw-json.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Proof, type Side } from '../market/event.ts'
+import type { Replica } from '../sequencing/replica.ts'
 import { type ConnectionNodes, registerConnectionRoutes } from './connection-routes.ts'
 import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
@@ -19,6 +20,7 @@ import { createNodeConnections } from './node-connections.ts'
 import { Book, MarketList, Prices } from './operator-answers.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
 import type { PriceHistory } from './price-history.ts'
+import type { ListedMarket } from './served-markets.ts'
 
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
@@ -54,10 +56,11 @@ function registerMarketRoutes(
   app.get('/markets', answered(MarketList), async (): Promise<{ items: MarketDocument[] }> => {
     const subscribers = (await processes?.measure())?.subscribers
     return {
-      items: [...hub.markets].map((market) => ({
-        ...marketDocument(market, sourcesOf(market.symbol)),
-        subscribers: subscribers === undefined ? market.clientCount : (subscribers.get(market.symbol) ?? 0),
-      })),
+      items: hub.listedMarkets.map((listed) => {
+        const { symbol } = listed.replica.market
+        const count = subscribers === undefined ? listed.clientCount : (subscribers.get(symbol) ?? 0)
+        return { ...marketDocument(listed, sourcesOf(symbol)), subscribers: count }
+      }),
     }
   })
   app.get<{ Params: { symbol: string }; Querystring: Static<typeof BookQuery> }>(
@@ -164,12 +167,12 @@ interface BookDocument {
   readonly asks: readonly LevelDocument[]
 }
 
-function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]): Omit<MarketDocument, 'subscribers'> {
-  const { replica, state, stateSinceMilliseconds } = stream
+function marketDocument(listed: ListedMarket, sources: readonly ObservedSource[]): Omit<MarketDocument, 'subscribers'> {
+  const { replica, state, stateSinceMilliseconds } = listed
   const { market, view, top, instant, version } = replica
   return {
     symbol: market.symbol,
-    ...statusOf(stream),
+    ...statusOf(listed),
     ...(state === 'STALE' ? { stale_since: millisecondText(stateSinceMilliseconds) } : {}),
     sources: sources.map(({ source }) => source),
     source_states: sources.map(sourceDocument),
@@ -207,7 +210,7 @@ function bookDocument(stream: MarketStream, depth: number): BookDocument {
     levels.filter((level) => level.side === wanted).map((level) => levelDocument(market, level))
   return {
     symbol: market.symbol,
-    ...statusOf(stream),
+    ...statusOf(stream.replica),
     version,
     ...(version === 0 ? {} : { time: millisecondText(instant.milliseconds) }),
     depth,
@@ -218,7 +221,7 @@ function bookDocument(stream: MarketStream, depth: number): BookDocument {
   }
 }
 
-function statusOf({ replica: { live, reason } }: MarketStream): { readonly live: boolean; readonly reason?: string } {
+function statusOf({ live, reason }: Pick<Replica, 'live' | 'reason'>): Pick<MarketDocument, 'live' | 'reason'> {
   return live ? { live } : { live, reason }
 }
 

@@ -1,7 +1,8 @@
 /**
  * Each market's best prices during the last hour, noted every five seconds from this process's replicas, for the
  * operator's charts. Book prices rather than executions, because every live market has them. Nothing is stored: after a
- * restart, and after a change to a market's definition, its history begins again.
+ * restart, after a change to a market's definition, and when this process follows a market again, its history begins
+ * again.
  */
 import { type Clock, millisecondText, type Timer } from '../../platform/base/clock.ts'
 import { formatDecimal } from '../../platform/base/decimal.ts'
@@ -66,7 +67,8 @@ export class PriceHistory {
   #note(): void {
     const rings = new Map<string, Ring>()
     for (const { symbol, replica } of this.#hub.markets) {
-      const { market, live, top } = replica
+      const { market, hasBook, live, top } = replica
+      if (!hasBook) continue
       const known = this.#rings.get(symbol)
       const ring = known?.market === market ? known : newRing(market)
       rings.set(symbol, ring)

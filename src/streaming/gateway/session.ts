@@ -15,7 +15,7 @@ import { ControlFrames } from '../../platform/http/control-frames.ts'
 import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../sequencing/frame.ts'
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
-import type { SentMarket } from './market-stream.ts'
+import type { MarketStream, SentMarket } from './market-stream.ts'
 import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
 import { Pongs } from './pongs.ts'
 import { type ChannelKey, type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
@@ -270,6 +270,11 @@ export class Session implements OutboxOwner, Subscriber {
     if (notice === undefined) return
     this.#notices.push(notice)
     this.#sendNotices()
+  }
+
+  /** Forgets its positions in markets that are no longer followed, where it has no channel. */
+  forgetDropped(markets: ReadonlySet<MarketStream>): void {
+    this.#catchUp.forgetDropped(markets)
   }
 
   /** Sends no more data, then the close frame. If the peer does not answer it, the connection is cut. */

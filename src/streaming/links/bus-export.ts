@@ -140,6 +140,8 @@ export class BusExport {
       waitFor(market, request, answer)
       return
     }
+    // The state must follow the messages that it includes: a new follower takes their executions.
+    if (this.#dirty.has(market)) this.#endTick()
     const { milliseconds } = replica.instant
     const hasState = market.newest !== undefined && replica.followed?.epoch === market.newest.epoch
     const isAt = market.newest?.epoch === request.epoch && market.newest.version === request.version

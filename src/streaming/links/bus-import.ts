@@ -10,13 +10,14 @@ import { Throttle } from '../../platform/base/throttle.ts'
 import type { MarketDefinition, Proof } from '../market/event.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import type { Replica } from '../sequencing/replica.ts'
-import { auditBook, decodeDigest } from './bus-audit.ts'
+import { AuditBudget, auditBook, decodeDigest } from './bus-audit.ts'
 import { BusFormatError } from './bus-bytes.ts'
 import { decodeHeartbeats, decodeMessages, decodeState, type MarketScale } from './bus-codec.ts'
 import { hasScale, scaleOf } from './bus-export.ts'
 import type { CommitRequest, StateRequest } from './bus-requests.ts'
 import { Follower } from './follower.ts'
 import { decodeProofs, type MarketProof } from './market-proofs.ts'
+import type { MarketReports } from './market-reports.ts'
 import { decodePositions, type SourcePositionLog } from './source-positions.ts'
 
 const CHECK_MILLISECONDS = 1_000
@@ -84,6 +85,8 @@ export interface BusImportOptions {
   readonly onLaterEpoch?: (market: string, epoch: string) => void
   /** Records the source positions of followed markets. Absent where this process never writes them. */
   readonly positions?: Pick<SourcePositionLog, 'note'> | undefined
+  /** Gets the feeds' reports about all markets. Absent where every market is followed. */
+  readonly reports?: Pick<MarketReports, 'note' | 'epochOf'> | undefined
   /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: ImportMetrics
@@ -92,17 +95,19 @@ export interface BusImportOptions {
 export class BusImport {
   readonly #options: BusImportOptions
   readonly #followers = new Map<string, { readonly definition: MarketDefinition; readonly follower: Follower }>()
-  /** The last proof received for each followed market. */
+  /** The last proof received for each market. */
   readonly #proofs = new Map<string, MarketProof>()
   /** Markets for which other processes send integers at another scale. */
   readonly #differing = new Set<string>()
   readonly #malformedLog: Throttle
+  readonly #auditBudget: AuditBudget
   #hasHeardFeed = false
   #timer: Timer
 
   constructor(options: BusImportOptions) {
     this.#options = options
     this.#malformedLog = new Throttle(options.clock, MALFORMED_LOG_MILLISECONDS)
+    this.#auditBudget = new AuditBudget(options.clock)
     this.#timer = this.#schedule()
   }
 
@@ -134,7 +139,6 @@ export class BusImport {
       follower.stop()
       if (this.#followers.get(market)?.follower !== follower) return
       this.#followers.delete(market)
-      this.#proofs.delete(market)
       metrics.gaps.remove({ market })
       metrics.repairs.remove({ market })
       metrics.audits.remove({ market })
@@ -179,7 +183,10 @@ export class BusImport {
   onHeartbeats(bytes: Buffer): void {
     this.#read(bytes, decodeHeartbeats, (heartbeats) => {
       this.#hasHeardFeed = true
-      for (const heartbeat of heartbeats) this.#followerOf(heartbeat)?.onHeartbeat(heartbeat)
+      for (const heartbeat of heartbeats) {
+        this.#options.reports?.note(heartbeat)
+        this.#followerOf(heartbeat)?.onHeartbeat(heartbeat)
+      }
     })
   }
 
@@ -195,16 +202,25 @@ export class BusImport {
 
   onProofs(bytes: Buffer): void {
     this.#read(bytes, decodeProofs, (proofs) => {
-      for (const proof of proofs) if (this.#followers.has(proof.market)) this.#proofs.set(proof.market, proof)
+      for (const proof of proofs) if (this.#isKnown(proof.market)) this.#proofs.set(proof.market, proof)
     })
   }
 
-  /** The proof of a followed market's book. NONE until the writing process has sent one. */
+  /** The proof of another process's book. NONE until that process has sent one. */
   proofOf(market: string): Proof {
+    const { replicaOf, reports } = this.#options
     const known = this.#proofs.get(market)
-    return known !== undefined && known.epoch === this.#options.replicaOf(market)?.followed?.epoch
-      ? known.proof
-      : 'NONE'
+    const epoch = replicaOf(market)?.followed?.epoch ?? reports?.epochOf(market)
+    return known !== undefined && known.epoch === epoch ? known.proof : 'NONE'
+  }
+
+  /** Forgets a market that is no longer configured. */
+  forget(market: string): void {
+    this.#proofs.delete(market)
+  }
+
+  #isKnown(market: string): boolean {
+    return this.#followers.has(market) || this.#options.reports?.epochOf(market) !== undefined
   }
 
   onDigest(bytes: Buffer): void {
@@ -214,6 +230,7 @@ export class BusImport {
       const replica = this.#options.replicaOf(market)
       if (follower === undefined || replica === undefined) return
       const { clock, metrics, log } = this.#options
+      if (!this.#auditBudget.charge(replica)) return
       auditBook(clock, replica, digest, (outcome) => {
         if (outcome === 'unknown' || this.#followers.get(market)?.follower !== follower) return
         metrics.audits.inc({ market })

@@ -4,18 +4,19 @@
  *
  * A loss shows in a commit's version, or in a heartbeat when no commit follows. The follower then requests the market's
  * state and keeps the messages that arrive meanwhile, up to a limit. It publishes the state, then the later kept
- * messages. One request is pending at a time, and it is repeated after a while.
+ * messages. One request is pending at a time, and it is repeated after a while. Its first state includes the executions
+ * that arrived before it, because subscribers may already wait for them.
  *
  * The latest epoch counts, in answers too. Of an earlier epoch only the final state is still published. When nothing
  * has been heard for a while, the follower publishes that the market is stale. After `withdrawAfterMilliseconds` it
  * withdraws the book. `checkContact` must be called once a second.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
-import type { Bus, MarketMessage, MarketState, MarketStatus } from '../sequencing/bus.ts'
+import type { Bus, Commit, MarketMessage, MarketState, MarketStatus } from '../sequencing/bus.ts'
 import type { Heartbeat, SentMessage } from './bus-codec.ts'
 
 /** A market is stale after this time without a message or heartbeat: three heartbeats are missing. */
-const CONTACT_MILLISECONDS_MAX = 3_500
+export const CONTACT_MILLISECONDS_MAX = 3_500
 
 /** Messages kept while the state is awaited: ten seconds of a fast market. More are dropped, and requested. */
 const KEPT_MESSAGES_MAX = 10_000
@@ -27,7 +28,7 @@ const REPEAT_MILLISECONDS_MIN = 1_000
 const REPEAT_MILLISECONDS_MAX = 8_000
 
 /** Why a market is stale while its sequencer is not heard from. */
-const NO_CONTACT = 'no contact with the market’s feed'
+export const NO_CONTACT = 'no contact with the market’s feed'
 const WRONG_BOOK = 'its book differed from the feed’s'
 
 export interface FollowerMetrics {
@@ -80,6 +81,8 @@ export class Follower {
   #status: Pick<MarketStatus, 'live' | 'reason'> = { live: false, reason: '' }
   /** Defined only while a state is awaited. */
   #repair: Repair | undefined
+  /** Whether executions that arrived before the first state were dropped. */
+  #hasDropped = false
   /** A requested commit has to be later than this time, or 0. Undefined while none is requested. */
   #wantedLaterThan: number | undefined
   #isWithdrawn = false
@@ -175,7 +178,8 @@ export class Follower {
       this.#publishStatus(state.live, state.reason)
     } else {
       this.#options.metrics.repaired()
-      this.#options.bus.publish(state)
+      const isFirst = this.#position.version === 0
+      this.#options.bus.publish(isFirst ? firstState(state, kept, isComplete && !this.#hasDropped) : state)
     }
     this.#replay(state, kept)
     if (!isComplete && this.#repair === undefined) this.#beginRepair([])
@@ -260,6 +264,7 @@ export class Follower {
   #isFollowed(epoch: string): boolean {
     if (epoch > this.#latestEpoch) {
       this.#latestEpoch = epoch
+      this.#noteDropped(this.#repair?.kept)
       // Requests to an earlier epoch are no longer needed.
       this.#endRepair()
       this.#options.onLaterEpoch?.(epoch)
@@ -287,6 +292,10 @@ export class Follower {
       message.milliseconds > milliseconds
     if (isNext) this.#options.bus.publish(message)
     else this.#beginRepair([message])
+  }
+
+  #noteDropped(kept: readonly SentMessage[] = []): void {
+    this.#hasDropped ||= kept.some((message) => message.type === 'commit' && message.executions.length > 0)
   }
 
   #keep(message: SentMessage): void {
@@ -329,6 +338,7 @@ export class Follower {
     repair.timer = clock.schedule(waitMilliseconds * (1 + random()), () => this.#request())
     repair.waitMilliseconds = Math.min(2 * waitMilliseconds, REPEAT_MILLISECONDS_MAX)
     if (!repair.isComplete) {
+      this.#noteDropped(repair.kept)
       // The kept messages have a gap. The messages after this request may be complete again.
       repair.kept = []
       repair.isComplete = true
@@ -367,4 +377,22 @@ export class Follower {
     // This process's sequencer has to move past that time.
     if (this.#isLeading) bus.requestCommit(market, milliseconds)
   }
+}
+
+/**
+ * A follower's first state, with the executions in the commits up to it that arrived before it. They are incomplete when
+ * one of these commits is missing.
+ */
+function firstState(state: MarketState, kept: readonly SentMessage[], isComplete: boolean): MarketState {
+  const isPart = (message: SentMessage): message is Commit =>
+    message.type === 'commit' && message.epoch === state.epoch && message.version <= state.version
+  const commits = kept.filter(isPart)
+  const isChain = commits.every(({ version, missedAt }, place) => {
+    return missedAt === undefined && version + 1 === (commits[place + 1]?.version ?? state.version + 1)
+  })
+  if (!isComplete || !isChain) return { ...state, executions: [], isIncomplete: true }
+  const executions = commits.flatMap(({ executions, version, milliseconds }) =>
+    executions.map((execution) => ({ execution, version, commitMilliseconds: milliseconds })),
+  )
+  return { ...state, executions }
 }

@@ -17,7 +17,7 @@ export interface MarketReplicasOptions {
 
 interface ReplicatedMarket {
   readonly configured: ConfiguredMarket
-  readonly replica: Replica
+  replica: Replica
 }
 
 export class MarketReplicas {
@@ -87,6 +87,15 @@ export class MarketReplicas {
       removed.push(symbol)
     }
     return { added, removed }
+  }
+
+  /** Drops a market's book and history. The new replica's times continue. */
+  renew(symbol: string): Replica | undefined {
+    const market = this.#markets.get(symbol)
+    if (market === undefined) return undefined
+    market.replica.stop()
+    market.replica = this.#replicate(market.configured, market.replica.instant).replica
+    return market.replica
   }
 
   /** Ends the bus subscriptions. The replicas keep their last books. */

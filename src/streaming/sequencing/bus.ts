@@ -106,6 +106,11 @@ export interface MarketState {
   readonly executionNumber: number
   /** The last executions, up to `executionNumber`, without a gap. Earlier ones are not kept. */
   readonly executions: readonly KeptExecution[]
+  /**
+   * In a follower's first state: executions may be missing between the time it began to follow and `executions`. Set by
+   * followers only.
+   */
+  readonly isIncomplete?: true
   /** As in the epoch's first commit. */
   readonly continues?: Continuation
   readonly origin?: string

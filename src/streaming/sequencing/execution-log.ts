@@ -11,7 +11,7 @@ import type { Commit, Continuation, KeptExecution, MarketState } from './bus.ts'
 import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 import { BASE, type Encoding, executionText, extendedExecutionText, extendedText, textFrame } from './frame.ts'
 
-type BegunEpoch = Pick<Commit, 'epoch' | 'continues'>
+type BegunEpoch = Pick<Commit, 'epoch' | 'continues'> & Pick<MarketState, 'isIncomplete'>
 
 /** `version` is the commit's version in this process. */
 interface Entry extends KeptExecution {
@@ -168,11 +168,10 @@ export class ExecutionLog {
   }
 
   /** `epochNumber`: number of the last execution before the following ones. */
-  #beginEpoch({ epoch: id, continues }: BegunEpoch, epochNumber: number, version: number): void {
-    // With an empty log, no subscriber could have missed anything.
+  #beginEpoch({ epoch: id, continues, isIncomplete }: BegunEpoch, epochNumber: number, version: number): void {
+    // An empty log's subscribers are owed what comes after it. Its numbers begin at 1, whatever the epoch's are.
     if (this.#epoch === NO_EPOCH) {
-      this.#lastNumber = epochNumber
-      this.#missNumber = epochNumber
+      if (isIncomplete) this.#appendMiss(version)
     } else if (epochNumber === 0 && this.#isContinuedBy(continues)) {
       this.#continued.push(this.#epoch)
       if (this.#continued.length > CONTINUED_EPOCHS_MAX) this.#continued.shift()

@@ -10,6 +10,13 @@ export const STREAM_SETTINGS = {
     optional: true,
     meaning: 'customers’ address for the stream, where a proxy has a separate one. Empty = `http.public_url`',
   }),
+  'stream.follow': choice({
+    initial: 'all',
+    values: ['all', 'wanted'],
+    live: true,
+    meaning:
+      'markets that this process follows over `bus.url`: `all`, or `wanted`, those wanted by a subscriber, request or conversion within the last 60 s. A feed always follows the markets that it may lead. Above 500 markets, the default is `wanted`',
+  }),
   'stream.heartbeat_seconds': seconds({ initial: 1, min: 0.1, max: 3_600, meaning: 'time between heartbeats' }),
   'stream.ping_seconds': seconds({ initial: 15, min: 0.1, max: 3_600, meaning: 'time between protocol pings' }),
   'stream.silence_seconds': seconds({

@@ -8,10 +8,12 @@ import { createPricingMetrics } from '../../../money/orchestrations/pricing/metr
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
-import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Config } from '../../config/settings.ts'
 import { paymentLimits } from './delivery-owners.ts'
-import { pricingContext } from './pricing-context.ts'
+import { type PricingParts, pricingContext } from './pricing-context.ts'
+
+/** The markets' books. */
+export type PriceBooks = Pick<PricingParts, 'replicas' | 'want'>
 
 export interface ConverterParts {
   readonly clock: Clock
@@ -20,12 +22,8 @@ export interface ConverterParts {
 }
 
 /** Also registers the metrics of conversions, so it is called once per process. */
-export function createConverter(
-  { clock, metrics, current }: ConverterParts,
-  db: Db,
-  replicas: MarketReplicas,
-): Converter {
-  const pricing = () => pricingContext({ config: current.config, clock, replicas })
+export function createConverter({ clock, metrics, current }: ConverterParts, db: Db, books: PriceBooks): Converter {
+  const pricing = () => pricingContext({ config: current.config, clock, ...books })
   createPricingMetrics(metrics, db, pricing)
   createWaitingMetrics(metrics, db)
   return {

@@ -6,9 +6,8 @@ import { createPoolMetrics } from '../../../money/deposit-instructions/pool-metr
 import { LedgerUpkeep } from '../../../money/ledger/upkeep.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import type { Db } from '../../../platform/store/db.ts'
-import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Parts } from '../parts.ts'
-import { createConverter } from './converter.ts'
+import { createConverter, type PriceBooks } from './converter.ts'
 import { createQuotas } from './customer-quotas.ts'
 
 export interface Money {
@@ -19,11 +18,11 @@ export interface Money {
 }
 
 /** Registers the metrics. Nothing runs before `startLedger`. */
-export function createMoney(parts: Parts, db: Db, replicas: MarketReplicas): Money {
+export function createMoney(parts: Parts, db: Db, books: PriceBooks): Money {
   createPoolMetrics(parts.metrics, db)
   return {
     quotas: createQuotas(parts.metrics, parts.current),
     ledger: new LedgerUpkeep({ ...parts, db }),
-    converter: createConverter(parts, db, replicas),
+    converter: createConverter(parts, db, books),
   }
 }

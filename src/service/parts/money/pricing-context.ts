@@ -22,9 +22,11 @@ export interface PricingParts {
   readonly config: Config
   readonly clock: Clock
   readonly replicas: Pick<MarketReplicas, 'replicaOf' | 'isFromVenues'>
+  /** Follows a market from now on. */
+  want(symbol: string): void
 }
 
-export function pricingContext({ config, clock, replicas }: PricingParts): PricingContext {
+export function pricingContext({ config, clock, replicas, want }: PricingParts): PricingContext {
   const { assets } = config
   const markets = config.markets.map(({ definition }) => definition)
   return {
@@ -41,6 +43,8 @@ export function pricingContext({ config, clock, replicas }: PricingParts): Prici
     },
     isSandbox: config['rest.sandbox'],
     bookOf(symbol) {
+      // A market that is not followed yet has no live book. The conversion waits and asks again.
+      want(symbol)
       const replica = replicas.replicaOf(symbol)
       const market = markets.find((candidate) => candidate.symbol === symbol)
       // A reload may have changed the market's decimals, and the replica's prices would be read in the wrong unit.

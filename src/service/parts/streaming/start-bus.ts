@@ -1,6 +1,7 @@
 /**
- * Starts the bus between processes when `bus.url` is set: every process follows all configured markets over NATS, so
- * everything behind its replicas is as in one process, and sends the markets that it leads.
+ * Starts the bus between processes when `bus.url` is set: every process follows markets over NATS, so everything behind
+ * their replicas is as in one process, and sends the markets that it leads. It follows all configured markets, or with
+ * `stream.follow: wanted` those that it may lead and those that are wanted here.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
@@ -8,14 +9,20 @@ import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import { untilAborted, wait } from '../../../platform/base/time-limit.ts'
 import type { NodeTransport } from '../../../streaming/cluster/nodes.ts'
+import type { MarketFollowing } from '../../../streaming/gateway/served-markets.ts'
 import { BusExport } from '../../../streaming/links/bus-export.ts'
 import { BusImport, createImportMetrics } from '../../../streaming/links/bus-import.ts'
+import { FollowedMarkets, type FollowingParty } from '../../../streaming/links/followed-markets.ts'
 import { NatsLink } from '../../../streaming/links/link-nats.ts'
+import { MarketReports } from '../../../streaming/links/market-reports.ts'
 import { type NatsAccess, tryNats } from '../../../streaming/links/nats-connection.ts'
 import type { MarketDefinition, Proof } from '../../../streaming/market/event.ts'
 import type { LedMarkets } from '../../../streaming/markets/feed-leadership.ts'
 import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Bus } from '../../../streaming/sequencing/bus.ts'
+import type { Replica } from '../../../streaming/sequencing/replica.ts'
+import { followsAlways } from '../../config/followed-markets.ts'
 import type { Config } from '../../config/settings.ts'
 import { SET_BY_PROGRAM } from '../../config/settings-in-force.ts'
 import { checkBusFiles, readBusFile } from '../../doctor/bus-files.ts'
@@ -24,6 +31,7 @@ import { withdrawAfterMilliseconds } from './start-markets.ts'
 
 interface BusParts {
   readonly config: Config
+  readonly current: { readonly config: Config }
   readonly bus: Bus
   readonly clock: Clock
   readonly log: Log
@@ -36,8 +44,11 @@ interface BusParts {
 export interface LinkedMarkets extends LedMarkets {
   /** Why there is no connection to NATS. Undefined while there is one. */
   readonly problem: string | undefined
-  /** Markets that this process neither writes nor has received since its start. */
+  /** Markets that this process followed at its start, neither writes nor has received since. */
   readonly starting: ReadonlySet<string>
+  readonly following: MarketFollowing
+  /** From now on, markets that are no longer wanted are no longer followed. */
+  dropUnwanted(party: FollowingParty): void
   /** Whether another process has sent a heartbeat for its markets since the start. */
   readonly hasHeardFeed: boolean
   /** Carries the nodes' own messages beside the markets. */
@@ -71,26 +82,34 @@ export function startBus(
   const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
   lifecycle.started('bus', () => link.stop())
   const exporter = startExport(parts, link, { writers, replicas })
-  const importer = startImport(parts, link, { replicas, positions }, onLaterEpoch)
-  /** By symbol: the functions that end sending the market, and following it. */
+  const reports = new MarketReports(parts.clock, (symbol) => replicas.replicaOf(symbol)?.market)
+  const importer = startImport(parts, link, { replicas, positions, reports }, onLaterEpoch)
+  /** By symbol: the functions that end sending the market. */
   const sendingEnds = new Map<string, () => void>()
-  const followingEnds = new Map<string, () => void>()
-  const unheard = new Set(config.markets.map(({ definition }) => definition.symbol))
+  const followed = startFollowing(parts, link, importer, replicas)
   const change: LinkedMarkets['change'] = ({ removed, added }) => {
     for (const symbol of removed) {
       unheard.delete(symbol)
-      for (const ends of [sendingEnds, followingEnds]) {
-        ends.get(symbol)?.()
-        ends.delete(symbol)
-      }
+      sendingEnds.get(symbol)?.()
+      sendingEnds.delete(symbol)
+      reports.forget(symbol)
+      importer.forget(symbol)
     }
-    for (const market of added) {
-      const last = replicas.replicaOf(market.symbol)?.instant.milliseconds
-      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market, last)))
-    }
+    followed.change(
+      removed,
+      added.map(({ symbol }) => symbol),
+    )
   }
-  change({ removed: [], added: replicas.all.map(({ market }) => market) })
+  const symbols = replicas.all.map(({ market }) => market.symbol)
+  followed.change([], symbols)
+  const unheard = new Set(symbols.filter((symbol) => followed.has(symbol)))
   return {
+    following: {
+      has: (symbol) => followed.has(symbol),
+      want: (symbol) => followed.want(symbol),
+      reportOf: (symbol) => (followed.has(symbol) ? undefined : reports.of(symbol)),
+    },
+    dropUnwanted: (party) => followed.start(party),
     get problem() {
       return link.problem
     },
@@ -130,6 +149,29 @@ export function startBus(
   }
 }
 
+/** Nothing is dropped before the hub exists: `FollowedMarkets.start`. */
+function startFollowing(
+  { clock, current, lifecycle }: BusParts,
+  link: NatsLink,
+  importer: BusImport,
+  replicas: MarketReplicas,
+): FollowedMarkets {
+  let pinned = { config: current.config, symbols: followsAlways(current.config) }
+  const followed = new FollowedMarkets({
+    clock,
+    isPinned(symbol) {
+      if (pinned.config !== current.config) pinned = { config: current.config, symbols: followsAlways(current.config) }
+      return pinned.symbols.has(symbol)
+    },
+    follow(symbol) {
+      const { market, instant } = replicas.replicaOf(symbol) as Replica
+      return both(link.follow(symbol), importer.add(market, instant.milliseconds))
+    },
+  })
+  lifecycle.started('followed markets', () => followed.stop())
+  return followed
+}
+
 function both(first: () => void, second: () => void): () => void {
   return () => {
     first()
@@ -156,7 +198,7 @@ function startExport(
 function startImport(
   parts: BusParts,
   link: NatsLink,
-  { replicas, positions }: Pick<Markets, 'replicas' | 'positions'>,
+  { replicas, positions, reports }: Pick<Markets, 'replicas' | 'positions'> & { readonly reports: MarketReports },
   onLaterEpoch: (symbol: string, epoch: string) => void,
 ): BusImport {
   const importer = new BusImport({
@@ -165,6 +207,7 @@ function startImport(
     replicaOf: (market) => replicas.replicaOf(market),
     onLaterEpoch,
     positions,
+    reports,
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(parts.config),
     metrics: createImportMetrics(parts.metrics),
   })

@@ -15,6 +15,7 @@ import type { GatewayProcesses } from '../../../streaming/gateway/gateway-proces
 import { Hub, type HubSettings } from '../../../streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../streaming/gateway/metrics.ts'
 import { PriceHistory } from '../../../streaming/gateway/price-history.ts'
+import type { MarketFollowing } from '../../../streaming/gateway/served-markets.ts'
 import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Bus } from '../../../streaming/sequencing/bus.ts'
 import type { Config } from '../../config/settings.ts'
@@ -39,12 +40,14 @@ export function startGateway(
   replicas: MarketReplicas,
   processes: GatewayProcesses | undefined,
   currency: DirectoryCurrency,
+  following: MarketFollowing | undefined,
 ): { readonly hub: Hub; readonly gateway: Gateway; readonly prices: PriceHistory } {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
   const hub = new Hub({
     replicas: replicas.all,
     bus,
+    following,
     clock,
     log,
     metrics,

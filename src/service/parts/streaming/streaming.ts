@@ -3,6 +3,7 @@
  * the gateway. Every process has it, because each answers for its markets and connections.
  */
 import type { DirectoryLoader } from '../../../access/clients/directory-loader.ts'
+import type { Instant } from '../../../platform/base/clock.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Gateway } from '../../../streaming/gateway/gateway.ts'
 import type { Hub } from '../../../streaming/gateway/hub.ts'
@@ -11,6 +12,8 @@ import type { Proof } from '../../../streaming/market/event.ts'
 import { readCommitFloors } from '../../../streaming/markets/commit-times.ts'
 import type { FeedLeadership } from '../../../streaming/markets/feed-leadership.ts'
 import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
+import type { Replica } from '../../../streaming/sequencing/replica.ts'
 import { readFromStore } from '../../process/store-wait.ts'
 import type { Parts } from '../parts.ts'
 import { type LinkedMarkets, startBus, waitForFeeds } from './start-bus.ts'
@@ -29,9 +32,18 @@ export interface Streaming {
   readonly hub: Hub
   readonly gateway: Gateway
   readonly prices: PriceHistory
+  /** The books that set prices, each followed from the moment it is wanted. */
+  readonly priceBooks: { readonly replicas: MarketReplicas; want(symbol: string): void }
   /** The proof for a live market's book. */
   proofOf(symbol: string): Proof
+  /** Every configured market's state: where this process does not follow it, as its feed reports it. */
+  observedMarkets(): readonly ObservedMarket[]
 }
+
+export type ObservedMarket = Pick<Replica, 'market' | 'live' | 'reason' | 'instant'>
+
+/** A market that is not followed has no commit here. */
+const NO_COMMIT: Instant = { milliseconds: 0, nanoseconds: 0 }
 
 /**
  * Follows markets, and writes none before `startStreaming`.
@@ -44,11 +56,22 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const linked = startBus(parts, markets, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const local = startGatewayProcesses(parts, replicas, linked)
   const cluster = startCluster(parts, { db, loader, linked }, isReady)
-  const { hub, gateway, prices } = startGateway(parts, replicas, local?.processes, cluster.currency)
+  const { hub, gateway, prices } = startGateway(parts, replicas, local?.processes, cluster.currency, linked?.following)
+  linked?.dropUnwanted({
+    isSubscribed: (symbol) => hub.isSubscribed(symbol),
+    drop: (symbols) => hub.dropMarkets(symbols.flatMap((symbol) => replicas.renew(symbol) ?? [])),
+  })
   startSelfAudit(parts, markets, hub)
   const proofOf = (symbol: string): Proof =>
     linked === undefined || writers.sequencerOf(symbol) !== undefined ? writers.proofOf(symbol) : linked.proofOf(symbol)
-  return { markets, leadership, linked, local, cluster, hub, gateway, prices, proofOf }
+  const observedMarkets = () =>
+    replicas.all.map((replica): ObservedMarket => {
+      const report = linked?.following.reportOf(replica.market.symbol)
+      return report === undefined ? replica : { market: replica.market, instant: NO_COMMIT, ...report }
+    })
+  const priceBooks = { replicas, want: (symbol: string) => linked?.following.want(symbol) }
+  const served = { hub, gateway, prices, priceBooks, proofOf, observedMarkets }
+  return { markets, leadership, linked, local, cluster, ...served }
 }
 
 /** Writes this process's markets, and waits for others'. The store has its schema. */

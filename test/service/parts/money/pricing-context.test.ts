@@ -70,7 +70,7 @@ function setUp(flags: Readonly<Record<string, string>> = {}) {
   })
   void writers.start(new Map())
   const say = (source: string, event: MarketEvent) => fed.get(source)?.listener(event)
-  const context = pricingContext({ config, clock, replicas })
+  const context = pricingContext({ config, clock, replicas, want: () => undefined })
   return { clock, context, say, config, markets: { writers, replicas } }
 }
 
