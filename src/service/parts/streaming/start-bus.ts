@@ -6,7 +6,7 @@
 import type { Clock } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
 import type { Log } from '../../../platform/base/log.ts'
-import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import { Gauge, type MetricsRegistry } from '../../../platform/base/metrics.ts'
 import { untilAborted, wait } from '../../../platform/base/time-limit.ts'
 import type { NodeTransport } from '../../../streaming/cluster/nodes.ts'
 import type { MarketFollowing } from '../../../streaming/gateway/served-markets.ts'
@@ -151,7 +151,7 @@ export function startBus(
 
 /** Nothing is dropped before the hub exists: `FollowedMarkets.start`. */
 function startFollowing(
-  { clock, current, lifecycle }: BusParts,
+  { clock, current, lifecycle, metrics }: BusParts,
   link: NatsLink,
   importer: BusImport,
   replicas: MarketReplicas,
@@ -166,6 +166,14 @@ function startFollowing(
     follow(symbol) {
       const { market, instant } = replicas.replicaOf(symbol) as Replica
       return both(link.follow(symbol), importer.add(market, instant.milliseconds))
+    },
+  })
+  new Gauge({
+    name: 'tidegate_bus_followed_markets',
+    help: 'Markets that this process follows or writes: all of them, or with `stream.follow: wanted` those wanted here',
+    registers: [metrics],
+    collect() {
+      this.set(followed.count)
     },
   })
   lifecycle.started('followed markets', () => followed.stop())
