@@ -157,13 +157,13 @@ describe('executions from the moment of a subscription', () => {
 
   test('executions are complete from a subscription on when the first answers are lost', () => {
     const client = gateway.connect()
+    const answers = gateway.feed.exporter.onStateRequest
+    gateway.feed.exporter.onStateRequest = () => undefined
     subscribe(client, A)
     gateway.run(1, [client])
-    const requestLost = gateway.feed.exporter.onStateRequest
-    gateway.feed.exporter.onStateRequest = () => undefined
     const atSubscription = gateway.feed.history(A).executionCount
     play(A, 500, [client])
-    gateway.feed.exporter.onStateRequest = requestLost
+    gateway.feed.exporter.onStateRequest = answers
     play(A, 2_500, [client])
     gateway.run(20, [client])
     expect(client.transport.closed).toBeUndefined()
