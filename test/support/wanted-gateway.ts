@@ -151,24 +151,18 @@ export class WantedGateway {
     })
     this.followed = new FollowedMarkets({
       clock,
+      reports: this.reports,
       isPinned: () => false,
       follow: (symbol) => {
         const { market, instant } = this.replicas.replicaOf(symbol) as Replica
         return importer.add(market, instant.milliseconds)
       },
     })
-    this.followed.change(
-      [],
-      markets.map(({ symbol }) => symbol),
-    )
+    this.followed.change([], markets)
     this.hub = new Hub({
       replicas: this.replicas.all,
       bus,
-      following: {
-        has: (symbol) => this.followed.has(symbol),
-        want: (symbol) => this.followed.want(symbol),
-        reportOf: (symbol) => (this.followed.has(symbol) ? undefined : this.reports.of(symbol)),
-      },
+      following: this.followed,
       clock,
       log,
       metrics: createGatewayMetrics(createMetricsRegistry()),

@@ -5,6 +5,8 @@
  * markets are wanted, never more are followed than are configured.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { MarketReport, MarketReports } from './market-reports.ts'
 
 const LINGER_MILLISECONDS = 60_000
 const SWEEP_MILLISECONDS = 1_000
@@ -18,6 +20,7 @@ export interface FollowingParty {
 
 export interface FollowedMarketsOptions {
   readonly clock: Clock
+  readonly reports: Pick<MarketReports, 'of'>
   readonly isPinned: (market: string) => boolean
   /** Begins to follow a market. Returns the function that ends it. */
   readonly follow: (market: string) => () => void
@@ -38,8 +41,8 @@ export class FollowedMarkets {
     this.#options = options
   }
 
-  get count(): number {
-    return this.#followed.size
+  get symbols(): readonly string[] {
+    return [...this.#followed.keys()]
   }
 
   has(market: string): boolean {
@@ -53,20 +56,25 @@ export class FollowedMarkets {
     else if (this.#configured.has(market)) this.#follow(market)
   }
 
+  /** What a market's feed reports about it. Undefined where the market is followed. */
+  reportOf(market: string): MarketReport | undefined {
+    return this.#followed.has(market) ? undefined : this.#options.reports.of(market)
+  }
+
   /** Applies another market list, and pins that may have changed. */
-  change(removed: readonly string[], added: readonly string[]): void {
+  change(removed: readonly string[], added: readonly Pick<MarketDefinition, 'symbol'>[]): void {
     for (const market of removed) {
       this.#configured.delete(market)
       this.#followed.get(market)?.end()
       this.#followed.delete(market)
     }
-    for (const market of added) this.#configured.add(market)
+    for (const { symbol } of added) this.#configured.add(symbol)
     for (const market of this.#configured) {
       if (!this.#followed.has(market) && this.#options.isPinned(market)) this.#follow(market)
     }
   }
 
-  /** From now on, markets that nobody wants are no longer followed. */
+  /** From now on, markets that are no longer wanted are no longer followed. */
   start(party: FollowingParty): void {
     this.#timer = this.#options.clock.schedule(SWEEP_MILLISECONDS, () => {
       this.#sweep(party)

@@ -42,9 +42,9 @@ beforeEach(() => {
   gateway.run(1_100, [])
 })
 
-test('a market that nobody wants is not followed, and is listed as its feed reports it', () => {
+test('a market without a want is not followed, and is listed as its feed reports it', () => {
   play(A, 50, [])
-  expect([gateway.followed.count, gateway.requests]).toEqual([0, []])
+  expect([gateway.followed.symbols.length, gateway.requests]).toEqual([0, []])
   expect(gateway.replicas.replicaOf(A)?.version).toBe(0)
   expect(listed()).toEqual(MARKETS.map(({ symbol }) => [symbol, 'LIVE']))
   gateway.feed.offer('BBBUSD', 'lost')
@@ -64,7 +64,7 @@ test('the subscribers who want a market at once share one request, and each gets
   expect(gateway.requests.filter((symbol) => symbol === A).length).toBeLessThanOrEqual(2)
   for (const client of clients) expectCurrent(client, A)
   expect(clients.map(({ verifier }) => verifier.counts.snapshots)).toEqual(clients.map(() => 1))
-  expect(gateway.followed.count).toBe(1)
+  expect(gateway.followed.symbols.length).toBe(1)
 })
 
 describe('a market whose last subscriber has left', () => {
@@ -89,7 +89,7 @@ describe('a market whose last subscriber has left', () => {
     unsubscribe(client, A)
     const old = gateway.replicas.replicaOf(A)
     gateway.run(LINGER_MILLISECONDS + 2_100, [client], 100)
-    expect(gateway.followed.count).toBe(0)
+    expect(gateway.followed.symbols.length).toBe(0)
     expect(gateway.replicas.replicaOf(A)).not.toBe(old)
     // Nothing was committed meanwhile, so the feed makes a later commit for the SNAPSHOT.
     subscribe(client, A)
@@ -108,7 +108,7 @@ describe('a market whose last subscriber has left', () => {
     expect(gateway.followed.has(A)).toBe(true)
     gateway.disconnect(second)
     gateway.run(LINGER_MILLISECONDS + 2_100, [], 100)
-    expect(gateway.followed.count).toBe(0)
+    expect(gateway.followed.symbols.length).toBe(0)
   })
 })
 
@@ -122,11 +122,11 @@ test('a client that cycles through all markets makes the gateway follow each onc
       gateway.run(200, [client], 100)
     }
   }
-  expect(gateway.followed.count).toBe(MARKETS.length)
+  expect(gateway.followed.symbols.length).toBe(MARKETS.length)
   expect(new Set(gateway.requests).size).toBe(MARKETS.length)
   expect(gateway.requests.length).toBeLessThanOrEqual(2 * MARKETS.length)
   gateway.run(LINGER_MILLISECONDS + 2_100, [client], 100)
-  expect(gateway.followed.count).toBe(0)
+  expect(gateway.followed.symbols.length).toBe(0)
   expect(MARKETS.every(({ symbol }) => gateway.replicas.replicaOf(symbol)?.version === 0)).toBe(true)
 })
 
@@ -283,13 +283,13 @@ test('a wanted market that a reload removes ends its subscriptions, and is wante
   gateway.followed.change(removed, [])
   for (const symbol of removed) gateway.hub.removeMarket(symbol, 'removed')
   gateway.run(10, [client])
-  expect(gateway.followed.count).toBe(0)
+  expect(gateway.followed.symbols.length).toBe(0)
   expect(client.texts.at(-1)).toContain('"type":"unsubscribe"')
   expect(gateway.hub.market(A)).toBeUndefined()
   const { added } = gateway.replicas.change(configured([...remaining, MARKETS[0]!]))
   gateway.followed.change(
     [],
-    added.map(({ market }) => market.symbol),
+    added.map(({ market }) => market),
   )
   for (const replica of added) gateway.hub.addMarket(replica)
   subscribe(client, A)

@@ -9,10 +9,9 @@ import type { Log } from '../../../platform/base/log.ts'
 import { Gauge, type MetricsRegistry } from '../../../platform/base/metrics.ts'
 import { untilAborted, wait } from '../../../platform/base/time-limit.ts'
 import type { NodeTransport } from '../../../streaming/cluster/nodes.ts'
-import type { MarketFollowing } from '../../../streaming/gateway/served-markets.ts'
 import { BusExport } from '../../../streaming/links/bus-export.ts'
 import { BusImport, createImportMetrics } from '../../../streaming/links/bus-import.ts'
-import { FollowedMarkets, type FollowingParty } from '../../../streaming/links/followed-markets.ts'
+import { FollowedMarkets } from '../../../streaming/links/followed-markets.ts'
 import { NatsLink } from '../../../streaming/links/link-nats.ts'
 import { MarketReports } from '../../../streaming/links/market-reports.ts'
 import { type NatsAccess, tryNats } from '../../../streaming/links/nats-connection.ts'
@@ -46,9 +45,7 @@ export interface LinkedMarkets extends LedMarkets {
   readonly problem: string | undefined
   /** Markets that this process followed at its start, neither writes nor has received since. */
   readonly starting: ReadonlySet<string>
-  readonly following: MarketFollowing
-  /** From now on, markets that are no longer wanted are no longer followed. */
-  dropUnwanted(party: FollowingParty): void
+  readonly followed: Pick<FollowedMarkets, 'has' | 'want' | 'reportOf' | 'start'>
   /** Whether another process has sent a heartbeat for its markets since the start. */
   readonly hasHeardFeed: boolean
   /** Carries the nodes' own messages beside the markets. */
@@ -86,7 +83,7 @@ export function startBus(
   const importer = startImport(parts, link, { replicas, positions, reports }, onLaterEpoch)
   /** By symbol: the functions that end sending the market. */
   const sendingEnds = new Map<string, () => void>()
-  const followed = startFollowing(parts, link, importer, replicas)
+  const followed = startFollowing(parts, link, importer, { replicas, reports })
   const change: LinkedMarkets['change'] = ({ removed, added }) => {
     for (const symbol of removed) {
       unheard.delete(symbol)
@@ -95,21 +92,15 @@ export function startBus(
       reports.forget(symbol)
       importer.forget(symbol)
     }
-    followed.change(
-      removed,
-      added.map(({ symbol }) => symbol),
-    )
+    followed.change(removed, added)
   }
-  const symbols = replicas.all.map(({ market }) => market.symbol)
-  followed.change([], symbols)
-  const unheard = new Set(symbols.filter((symbol) => followed.has(symbol)))
+  followed.change(
+    [],
+    replicas.all.map(({ market }) => market),
+  )
+  const unheard = new Set(followed.symbols)
   return {
-    following: {
-      has: (symbol) => followed.has(symbol),
-      want: (symbol) => followed.want(symbol),
-      reportOf: (symbol) => (followed.has(symbol) ? undefined : reports.of(symbol)),
-    },
-    dropUnwanted: (party) => followed.start(party),
+    followed,
     get problem() {
       return link.problem
     },
@@ -154,11 +145,12 @@ function startFollowing(
   { clock, current, lifecycle, metrics }: BusParts,
   link: NatsLink,
   importer: BusImport,
-  replicas: MarketReplicas,
+  { replicas, reports }: { readonly replicas: MarketReplicas; readonly reports: MarketReports },
 ): FollowedMarkets {
   let pinned = { config: current.config, symbols: followsAlways(current.config) }
   const followed = new FollowedMarkets({
     clock,
+    reports,
     isPinned(symbol) {
       if (pinned.config !== current.config) pinned = { config: current.config, symbols: followsAlways(current.config) }
       return pinned.symbols.has(symbol)
@@ -173,7 +165,7 @@ function startFollowing(
     help: 'Markets that this process follows or writes: all of them, or with `stream.follow: wanted` those wanted here',
     registers: [metrics],
     collect() {
-      this.set(followed.count)
+      this.set(followed.symbols.length)
     },
   })
   lifecycle.started('followed markets', () => followed.stop())

@@ -56,8 +56,8 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const linked = startBus(parts, markets, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const local = startGatewayProcesses(parts, replicas, linked)
   const cluster = startCluster(parts, { db, loader, linked }, isReady)
-  const { hub, gateway, prices } = startGateway(parts, replicas, local?.processes, cluster.currency, linked?.following)
-  linked?.dropUnwanted({
+  const { hub, gateway, prices } = startGateway(parts, replicas, local?.processes, cluster.currency, linked?.followed)
+  linked?.followed.start({
     isSubscribed: (symbol) => hub.isSubscribed(symbol),
     drop: (symbols) => hub.dropMarkets(symbols.flatMap((symbol) => replicas.renew(symbol) ?? [])),
   })
@@ -66,10 +66,10 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
     linked === undefined || writers.sequencerOf(symbol) !== undefined ? writers.proofOf(symbol) : linked.proofOf(symbol)
   const observedMarkets = () =>
     replicas.all.map((replica): ObservedMarket => {
-      const report = linked?.following.reportOf(replica.market.symbol)
+      const report = linked?.followed.reportOf(replica.market.symbol)
       return report === undefined ? replica : { market: replica.market, instant: NO_COMMIT, ...report }
     })
-  const priceBooks = { replicas, want: (symbol: string) => linked?.following.want(symbol) }
+  const priceBooks = { replicas, want: (symbol: string) => linked?.followed.want(symbol) }
   const served = { hub, gateway, prices, priceBooks, proofOf, observedMarkets }
   return { markets, leadership, linked, local, cluster, ...served }
 }
