@@ -94,10 +94,8 @@ export function startBus(
     }
     followed.change(removed, added)
   }
-  followed.change(
-    [],
-    replicas.all.map(({ market }) => market),
-  )
+  const markets = replicas.all.map(({ market }) => market)
+  followed.change([], markets)
   const unheard = new Set(followed.symbols)
   return {
     followed,
