@@ -2,11 +2,18 @@
 import { expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
-import { decodeDigest, encodeDigest } from '../../../src/streaming/links/bus-audit.ts'
+import {
+  AuditBudget,
+  type BookDigest,
+  DigestSender,
+  decodeDigest,
+  encodeDigest,
+} from '../../../src/streaming/links/bus-audit.ts'
 import { encodeMessages } from '../../../src/streaming/links/bus-codec.ts'
 import { BusExport, scaleOf } from '../../../src/streaming/links/bus-export.ts'
 import { BusImport, createImportMetrics } from '../../../src/streaming/links/bus-import.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition } from '../../../src/streaming/market/event.ts'
+import type { MarketState } from '../../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
@@ -146,3 +153,58 @@ test('a market with other decimals is never followed: its book is not shown, and
   expect(lines).toHaveLength(1)
   expect(JSON.parse(lines[0] as string)).toMatchObject({ market: 'AAAUSD', priceDecimals: MARKET.priceDecimals })
 })
+
+test('the digests of many markets read at most 50,000 levels per second, and each market has its turn', () => {
+  const clock = new VirtualClock()
+  const bus = createMemoryBus()
+  const levels = Array.from({ length: 2_000 }, (_, index) => bid(100 + index, 1 + index))
+  const symbols = Array.from({ length: 50 }, (_, index) => `A${index}USD`)
+  const replicas = symbols.map((symbol) => {
+    const replica = new Replica({ market: testMarket(symbol, 0), bus, executionsKept: 10 })
+    bus.publish({ ...liveState(symbol), levels })
+    return replica
+  })
+  // Each of them stands for twenty markets.
+  const auditable = replicas.map((replica) => ({ replica, epoch: 'e1', version: 1 }))
+  const markets = Array.from({ length: 20 }, () => auditable).flat()
+  const counts = new Map<string, number>()
+  const send = ({ market }: BookDigest) => counts.set(market, (counts.get(market) ?? 0) + 1)
+  const sender = new DigestSender({ clock, markets: () => markets, send })
+  clock.advance(10_000)
+  expect(counts.size).toBeLessThanOrEqual(2)
+  for (let second = 1; second <= 40; second++) {
+    clock.advance(1_000)
+    const sent = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    expect(sent * levels.length).toBeLessThanOrEqual(50_000 * second + 4 * levels.length)
+  }
+  sender.stop()
+  expect(counts.size).toBe(symbols.length)
+  expect(Math.min(...counts.values())).toBeGreaterThanOrEqual(18)
+  const budget = new AuditBudget(clock)
+  let charged = 0
+  for (let digest = 0; digest < 1_000; digest++) {
+    if (budget.charge(replicas[0] as Replica)) charged += 1
+    clock.advance(10)
+  }
+  expect(charged).toBeLessThanOrEqual(276)
+  expect(charged).toBeGreaterThan(240)
+})
+
+function liveState(market: string): MarketState {
+  return {
+    type: 'state',
+    market,
+    epoch: 'e1',
+    version: 1,
+    milliseconds: 1,
+    nanoseconds: 0,
+    receivedMilliseconds: 1,
+    levels: [],
+    hasBook: true,
+    isWithdrawn: false,
+    live: true,
+    reason: '',
+    executionNumber: 0,
+    executions: [],
+  }
+}
