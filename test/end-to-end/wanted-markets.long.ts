@@ -29,7 +29,7 @@ async function start(count: number) {
   cluster = await Cluster.start({
     processes: { feed: '[feed, api]', gateway: '[gateway]' },
     markets: Array.from({ length: count }, (_, index) => market(`M${index}`, 2, 1_000)),
-    flags: { 'simulator.rate': 0.2 },
+    flags: { 'simulator.rate': 1 },
     store: await migratedDatabase(),
   })
   const { token } = await cluster.createClient()
