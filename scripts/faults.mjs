@@ -1,64 +1,101 @@
 /**
- * `npm run faults [-- --only NAME] [--json]`: plants the faults in test/faults one at a time, in a temporary copy of the
- * repository, and runs the suite named for each, which has to fail. First every such suite has to pass without a fault.
- * Exits with 1 when a fault is not caught. Suites on PostgreSQL need its programs.
+ * `npm run faults [-- --only planted|mutants|NAME] [--seed N] [--mutants N] [--json]`: plants the faults in test/faults
+ * one at a time, in a temporary copy of the repository, and runs the suite named for each, which has to fail. First every
+ * such suite has to pass without a fault. Then mutants of the cores (scripts/mutants.mjs), 200 unless given, from the
+ * seed, 1 unless given. Exits with 1 when a planted fault is not caught; the mutants have a score instead. Suites on
+ * PostgreSQL need its programs.
  */
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { mutantReport, runMutants } from './mutants.mjs'
 import { showProgress } from './progress.mjs'
-import { ensureInstalled, fail, ROOT, VITEST } from './setup.mjs'
+import { ensureBuilt, ensureInstalled, fail, ROOT, VITEST } from './setup.mjs'
 
 /** Not copied: what git, npm and the build have made. */
 const LEFT_OUT = new Set(['.git', 'node_modules', 'dist'])
 /** A suite that runs longer than this hangs. */
 const SUITE_MILLISECONDS_MAX = 900_000
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    mutants: { type: 'string', default: '200' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const [seed, count] = [Number(values.seed), Number(values.mutants)]
+if (!Number.isSafeInteger(seed) || seed < 0) fail('--seed must be a whole number')
+if (!(Number.isSafeInteger(count) && count > 0)) fail('--mutants must be a whole number above 0')
 await ensureInstalled()
 const { register } = await import('tsx/esm/api')
 register()
 const { editsOf, FAULTS } = await import('../test/faults/faults.ts')
-const faults = FAULTS.filter(({ name }) => values.only === undefined || name === values.only)
-if (faults.length === 0) fail(`no fault ${values.only}; there are: ${FAULTS.map(({ name }) => name).join(', ')}`)
-
-const folder = mkdtempSync(join(tmpdir(), 'tidegate-faults-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+const isPart = ['planted', 'mutants', undefined].includes(values.only)
+const faults = FAULTS.filter(({ name }) => (isPart ? values.only !== 'mutants' : name === values.only))
+if (!isPart && faults.length === 0)
+  fail(`--only must be planted, mutants or a fault: ${FAULTS.map(({ name }) => name).join(', ')}`)
 const interruption = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
-cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.has(path.slice(ROOT.length + 1)) })
-symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-
-const suites = [...new Map(faults.map((fault) => [fault.suite, fault])).values()]
-let step = 'copying'
+let step = 'starting'
 const progress = showProgress((seconds) => `${step}, ${seconds} s`)
-for (const [index, fault] of suites.entries()) {
-  step = `without a fault, ${index + 1} of ${suites.length}: ${fault.suite}`
-  const { failed, passed } = await runSuite(fault)
-  if (failed.length > 0) fail(`${fault.suite} fails without a fault: ${failed[0]}`)
-  if (passed === 0) fail(`no test of ${fault.suite} ran`)
-}
-const results = []
-for (const [index, fault] of faults.entries()) {
-  step = `fault ${index + 1} of ${faults.length}: ${fault.name}`
-  const began = Date.now()
-  const { failed } = await withFault(fault, () => runSuite(fault))
-  const { name, suite } = fault
-  results.push({ name, suite, caughtBy: failed[0] ?? null, seconds: Math.round((Date.now() - began) / 1_000) })
-  progress.note(`${failed.length > 0 ? 'caught' : 'NOT CAUGHT'}: ${name}`)
-}
+const folder = faults.length === 0 ? undefined : createCopy()
+const planted = await runPlanted()
+const mutants = isPart && values.only !== 'planted' ? await sampleMutants() : []
 progress.end()
+if (values.json) console.log(JSON.stringify({ planted, seed, mutants }, null, 2))
+else for (const line of [...plantedReport(planted), ...mutantReport(mutants, seed)]) console.log(line)
+process.exit(planted.every(({ caughtBy }) => caughtBy !== null) ? 0 : 1)
 
-const missed = results.filter(({ caughtBy }) => caughtBy === null)
-if (values.json) console.log(JSON.stringify(results, null, 2))
-else {
-  for (const { name, suite, caughtBy, seconds } of results)
-    console.log(`${name.padEnd(26)} ${caughtBy === null ? 'NOT CAUGHT by' : 'caught by'} ${suite}, ${seconds} s`)
-  console.log(`${results.length - missed.length} of ${results.length} faults caught`)
+async function sampleMutants() {
+  await ensureBuilt()
+  const show = (text) => {
+    step = text
+  }
+  process.once('SIGINT', () => process.exit(1))
+  return await runMutants({ seed, count, note: progress.note, show })
 }
-process.exit(missed.length === 0 ? 0 : 1)
+
+function createCopy() {
+  const copy = mkdtempSync(join(tmpdir(), 'tidegate-faults-'))
+  process.on('exit', () => rmSync(copy, { recursive: true, force: true, maxRetries: 3 }))
+  cpSync(ROOT, copy, { recursive: true, filter: (path) => !LEFT_OUT.has(path.slice(ROOT.length + 1)) })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  return copy
+}
+
+async function runPlanted() {
+  const suites = [...new Map(faults.map((fault) => [fault.suite, fault])).values()]
+  for (const [index, fault] of suites.entries()) {
+    step = `without a fault, ${index + 1} of ${suites.length}: ${fault.suite}`
+    const { failed, passed } = await runSuite(fault)
+    if (failed.length > 0) fail(`${fault.suite} fails without a fault: ${failed[0]}`)
+    if (passed === 0) fail(`no test of ${fault.suite} ran`)
+  }
+  const results = []
+  for (const [index, fault] of faults.entries()) {
+    step = `fault ${index + 1} of ${faults.length}: ${fault.name}`
+    const began = Date.now()
+    const { failed } = await withFault(fault, () => runSuite(fault))
+    const { name, suite } = fault
+    results.push({ name, suite, caughtBy: failed[0] ?? null, seconds: Math.round((Date.now() - began) / 1_000) })
+    progress.note(`${failed.length > 0 ? 'caught' : 'NOT CAUGHT'}: ${name}`)
+  }
+  return results
+}
+
+function plantedReport(results) {
+  if (results.length === 0) return []
+  const lines = results.map(
+    ({ name, suite, caughtBy, seconds }) =>
+      `${name.padEnd(26)} ${caughtBy === null ? 'NOT CAUGHT by' : 'caught by'} ${suite}, ${seconds} s`,
+  )
+  const caught = results.filter(({ caughtBy }) => caughtBy !== null).length
+  return [...lines, `${caught} of ${results.length} faults caught`]
+}
 
 /** Calls `act` while the copy has the fault. */
 async function withFault(fault, act) {
