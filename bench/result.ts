@@ -45,6 +45,6 @@ export function resultTable(results: readonly BenchResult[]): string {
     .join('\n')
 }
 
-function significant(value: number): string {
+export function significant(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 }
