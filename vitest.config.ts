@@ -66,6 +66,11 @@ const IN_THE_LONG_RUN_ALONE = [
   'test/hostile/{hostile-clients,hostile-peers,token-guessing,without-token}.test.ts',
 ]
 
+/** Of these, minutes each in the long run, and no suite tests an engine: on PostgreSQL alone there too. */
+const LONG_ON_ONE_ENGINE = [
+  'test/end-to-end/{paused-reader,publication-kills,real-input,recorded-venues,relay-chain,simulator-stream}.test.ts',
+]
+
 /** In the whole run, files share processes; a single file is one of the project `embedded` wherever it stands. */
 const isSharing = wasBuiltForThisRun
 /** Of the whole run; named on the command line, such a file runs. */
@@ -116,7 +121,7 @@ export default defineConfig({
           include: isSharing ? ['test/**/*.test.ts'] : [],
           exclude: [
             ...ISOLATED_FILES,
-            ...(hasPostgres && !long ? [...ON_POSTGRES_ALONE, ...FASTER_ON_POSTGRES] : []),
+            ...(hasPostgres ? (long ? LONG_ON_ONE_ENGINE : [...ON_POSTGRES_ALONE, ...FASTER_ON_POSTGRES]) : []),
             ...left,
           ],
           // The long counts of one file leave memory behind that costs the next one processor time.

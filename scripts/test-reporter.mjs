@@ -1,6 +1,6 @@
 /**
- * Vitest's reporter for `npm test`. It writes vitest's usual output, which scripts/test.mjs keeps in a file. It sends
- * that script each test file's outcome when the file ends, and at the end the text of all failures.
+ * Vitest's reporter for `npm test` and `npm run test:long`. It writes vitest's usual output, which their script keeps in a
+ * file. It sends that script each test file's outcome when the file ends, and at the end the text of all failures.
  */
 import { DefaultReporter } from 'vitest/node'
 
@@ -41,6 +41,7 @@ function outcomeOf(module) {
   const failed = namesOf('failed')
   return {
     path: module.relativeModuleId,
+    project: module.project.name,
     seconds: module.diagnostic().duration / 1000,
     passed: namesOf('passed').length,
     // A failed hook, or a file that does not load.

@@ -2,9 +2,11 @@
  * The FIX adapter between an engine written from the specification and an ingest server that checks every message: books
  * and trades, both versions, and the faults of either side.
  */
+
 import { afterEach, describe, expect, it } from 'vitest'
 import { newCertificate } from '../support/certificates.ts'
 import { note } from '../support/note.ts'
+import { seedOf } from '../support/property.ts'
 import { Random } from '../support/random.ts'
 import type { FixAcceptor } from './fix-acceptor.ts'
 import { type EngineBook, incremental, type Stage, type StageOptions, startStage } from './fix-stage.ts'
@@ -57,7 +59,7 @@ describe('market data', () => {
   })
 
   it('market data arrives exactly in a long random run with faults of every kind', async () => {
-    const seed = process.env.TIDEGATE_LONG === '1' ? Date.now() % 2 ** 31 : 20_261_123
+    const seed = seedOf(20_261_123)
     note(`seed ${seed}`)
     const random = new Random(seed)
     const stage = await start()

@@ -1,6 +1,6 @@
 /**
  * A cluster of eight processes of the built program in which something fails all the time, one random fault after the other,
- * for `TIDEGATE_CLUSTER_MINUTES`; 20 are enough for each fault. `TIDEGATE_CLUSTER_NODE` is the Node.js program of the
+ * for `TIDEGATE_CLUSTER_MINUTES`, 10 unless given; 20 are enough for each fault. `TIDEGATE_CLUSTER_NODE` is the Node.js program of the
  * processes.
  *
  * Two markets are simulated; an engine that keeps all of its messages publishes the third, and writes down what it publishes.
@@ -23,14 +23,15 @@ import { ClusterWatch } from '../support/cluster-watch.ts'
 import { startCommand } from '../support/command-line.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { hasPostgres, PostgresServer } from '../support/postgres.ts'
+import { seedOf } from '../support/property.ts'
 import { PublishedMarket } from '../support/published-market.ts'
 import { Random } from '../support/random.ts'
 import { executorFlags, ReportedDeposits, startExecutor } from '../support/reported-deposits.ts'
 import { ensureBuilt, market, temporaryFolder } from '../support/running-service.ts'
 
-const MINUTES = Number(process.env.TIDEGATE_CLUSTER_MINUTES ?? 20)
+const MINUTES = Number(process.env.TIDEGATE_CLUSTER_MINUTES ?? 10)
 const NODE = process.env.TIDEGATE_CLUSTER_NODE ?? process.execPath
-const SEED = Number(process.env.TIDEGATE_CLUSTER_SEED ?? Date.now() % 2 ** 31)
+const SEED = Number(process.env.TIDEGATE_CLUSTER_SEED ?? seedOf(20_261_123))
 /** A folder for the logs of the processes. */
 const LOGS = process.env.TIDEGATE_CLUSTER_LOGS
 const READERS = 50

@@ -1,7 +1,7 @@
 /**
- * 20,000 connections are offered to a service with two gateway processes, as fast as this driver can, while processes are
- * killed 20 times and stopped 20 times: half of the stopped ones continue after five seconds, the others are left to the
- * service. A fault begins when both processes are ready, so one is left to serve. Every attempt has to end within 15 s, and
+ * 10,000 connections are offered to a service with two gateway processes, as fast as this driver can, while processes are
+ * killed 10 times and stopped 10 times: half of the stopped ones continue after five seconds, the others are left to the
+ * service. `TIDEGATE_GATEWAY_FAULTS` sets another number of faults than 20, each with 500 connections. A fault begins when both processes are ready, so one is left to serve. Every attempt has to end within 15 s, and
  * after the same work the processes hold what they held before, once their garbage is collected.
  */
 
@@ -20,7 +20,7 @@ import {
   temporaryFolder,
 } from '../support/running-service.ts'
 
-const FAULTS = 40
+const FAULTS = Number(process.env.TIDEGATE_GATEWAY_FAULTS ?? 20)
 const EXECUTIONS_KEPT = 100
 /** Killed, stopped for a while, killed, stopped until the service ends it. */
 const FAULT_KINDS = 4

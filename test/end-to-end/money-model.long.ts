@@ -33,8 +33,8 @@ import { OPERATOR_TOKEN, World } from './money-model/world.ts'
 
 const { seed = 1 } = propertySettings(1)
 const KILLS = {
-  postgres: Number(process.env.TIDEGATE_KILLS ?? 200),
-  embedded: Number(process.env.TIDEGATE_KILLS ?? 50),
+  postgres: Number(process.env.TIDEGATE_KILLS ?? 60),
+  embedded: Number(process.env.TIDEGATE_KILLS ?? 20),
 }
 /** Kills between two comparisons. */
 const KILLS_PER_PART = { postgres: 20, embedded: 10 }

@@ -5,6 +5,7 @@
  * cluster, books and executions of an engine's two markets, one that a feed pulls and one that the engine pushes, are compared
  * with what it published, and no execution is missing.
  */
+
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -19,6 +20,7 @@ import { buildEarlierRelease, EARLIER_RELEASE } from '../support/earlier-release
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { claimPort } from '../support/ports.ts'
 import { hasPostgres, migratedDatabase, sharedDatabase } from '../support/postgres.ts'
+import { seedOf } from '../support/property.ts'
 import { PublishedMarket } from '../support/published-market.ts'
 import { RollingLoad } from '../support/rolling-load.ts'
 import {
@@ -168,7 +170,7 @@ async function createEngineClient(operator: OperatorApi) {
 async function startLoadedCluster(options: { readonly program?: string; readonly store: string }) {
   const balancer = await Balancer.listen()
   closing.push(() => balancer.close())
-  const pulled = await PublishedMarket.pulled(PULLED, folder.path, Date.now() % 2 ** 31)
+  const pulled = await PublishedMarket.pulled(PULLED, folder.path, seedOf(20_261_123))
   closing.push(() => pulled.published.stop())
   const gateway = { 'gateway.processes': 1 }
   const ingestPorts = [await claimPort(), await claimPort()]
@@ -207,7 +209,7 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
   })
   closing.push(() => load.stop())
   const client = await cluster.createClient()
-  const pushed = PublishedMarket.pushed(PUSHED, folder.path, Date.now() % 2 ** 31, {
+  const pushed = PublishedMarket.pushed(PUSHED, folder.path, seedOf(20_261_123), {
     url: ingestPorts.map((port) => `ws://127.0.0.1:${port}/`).join(),
     authUrl: balancer.url,
     ...(await createEngineClient(operator)),

@@ -3,12 +3,13 @@
  * channel of three markets compared with the commits and trades of the service. `TIDEGATE_LONG=1` runs a minute with a
  * fresh seed.
  */
-import { randomInt } from 'node:crypto'
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/conformance/judge/stream/stream-checker.ts'
 import type { Violation } from '../../src/conformance/judge/stream/violations.ts'
 import { startCommand } from '../support/command-line.ts'
 import { note } from '../support/note.ts'
+import { seedOf } from '../support/property.ts'
 import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'
 import {
   ensureBuilt,
@@ -22,7 +23,7 @@ import { SampleClient } from '../support/sample-client.ts'
 
 const isLong = process.env.TIDEGATE_LONG === '1'
 const SECONDS = isLong ? 60 : 4
-const SEED = isLong ? randomInt(1, 2 ** 31) : 20_261_120
+const SEED = seedOf(20_261_120)
 /**
  * Updates per second of each market. The simulator's updates come in clusters, as real ones do, and those within one
  * millisecond are one commit: 500 a second make about 50 UPDATEs. The higher rate makes 500 UPDATEs a second, and 2,000

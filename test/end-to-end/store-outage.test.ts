@@ -28,7 +28,7 @@ import {
 import { HandshakeRefused, SampleClient } from '../support/sample-client.ts'
 
 const isLong = process.env.TIDEGATE_LONG === '1'
-const ROUNDS = isLong ? 20 : 1
+const ROUNDS = isLong ? Number(process.env.TIDEGATE_OUTAGES ?? 6) : 1
 const WELL_MILLISECONDS = isLong ? 5_000 : 1_000
 const DOWN_MILLISECONDS = isLong ? 8_000 : 1_500
 /** Writes that must have been sent and answered while the store is known to be unavailable. */

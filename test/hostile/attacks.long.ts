@@ -1,10 +1,12 @@
 /** Every attack with the counts of `npm run attack`, each once against its own service, without measuring time. */
+
 import { beforeAll, expect, it } from 'vitest'
+import { seedOf } from '../support/property.ts'
 import { ensureBuilt } from '../support/running-service.ts'
 import { ATTACKS } from './attacks/attacks.ts'
 import { runAttack } from './attacks/runner.ts'
 
-const SEED = Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const SEED = seedOf(20_261_123)
 
 beforeAll(() => ensureBuilt())
 

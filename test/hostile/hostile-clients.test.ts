@@ -3,9 +3,11 @@
  * clients use it. Each request is answered as documented or closed with the documented code, and no other client is
  * affected. `TIDEGATE_LONG=1` sends more than 10,000 each from a fresh seed. `TIDEGATE_SEED` repeats one.
  */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
 import { note } from '../support/note.ts'
+import { seedOf } from '../support/property.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { type AttackReport, runAttacks } from './attack-run.ts'
 import { type AttackedService, startAttackedService, stopAttackedService } from './attacked-service.ts'
@@ -13,7 +15,7 @@ import { HonestClients } from './honest-clients.ts'
 import { ProcessWatch } from './process-watch.ts'
 
 const long = process.env.TIDEGATE_LONG === '1'
-const SEED = Number(process.env.TIDEGATE_SEED ?? (long ? Math.floor(Math.random() * 2 ** 31) : 20_261_120))
+const SEED = seedOf(20_261_123)
 const HONEST_CLIENTS = 3
 const MEGABYTE = 1_048_576
 

@@ -2,10 +2,14 @@
  * Many losses of power, and the defects that the simulation must detect: `TIDEGATE_LONG=1 npx vitest run --project
  * embedded test/power-loss`. `TIDEGATE_SEED` repeats a run.
  */
+
 import { describe, expect, it } from 'vitest'
+import { seedOf } from '../support/property.ts'
 import { hasCompiler, type Simulation, simulate } from './simulation.ts'
 
-const SEED = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 31)
+const SEED = seedOf(20_261_123)
+/** Of 100 disks. */
+const RUNS = Number(process.env.TIDEGATE_POWER_LOSS_RUNS ?? 2)
 const MISTAKE_DISKS = 40
 
 const MISTAKES: Readonly<Record<string, Partial<Simulation>>> = {
@@ -18,8 +22,8 @@ const MISTAKES: Readonly<Record<string, Partial<Simulation>>> = {
 }
 
 describe.skipIf(!hasCompiler)(`losses of power (needs a C compiler; seed ${SEED})`, () => {
-  for (let run = 0; run < 5; run++) {
-    it(`a loss of power leaves the store consistent: run ${run + 1} of 5, 100 disks`, async () => {
+  for (let run = 0; run < RUNS; run++) {
+    it(`a loss of power leaves the store consistent: run ${run + 1} of ${RUNS}, 100 disks`, async () => {
       expect(await simulate({ seed: SEED + run, disks: 100, transactions: 300 })).toEqual([])
     })
   }

@@ -1,11 +1,16 @@
 /** The simulation on fixed seeds: `npm run simulate` runs it on any seed, for any time. */
+
 import { describe, expect, it } from 'vitest'
 import { note } from '../support/note.ts'
+import { seedOf } from '../support/property.ts'
 import { explain, runSeeds, SimulationFailure } from './run.ts'
 import { simulate } from './simulate.ts'
 
 const SEEDS = [1, 11, 20_261_128]
 const EVENTS = 3_000
+
+/** Of processor time. */
+const MINUTES = Number(process.env.TIDEGATE_SIMULATION_MINUTES ?? 10)
 
 describe('the simulation of the streaming service', () => {
   it('the simulation of the streaming service runs of fixed seeds have every book, execution, cursor and digest right', () => {
@@ -22,10 +27,10 @@ describe('the simulation of the streaming service', () => {
   })
 
   it.skipIf(process.env.TIDEGATE_LONG !== '1')(
-    'ten minutes of the simulation with fresh seeds have everything right',
+    `${MINUTES} minutes of the simulation with fresh seeds have everything right`,
     () => {
       try {
-        const totals = runSeeds({ seed: Date.now() % 1_000_000_000, minutes: 10, onProgress: () => undefined })
+        const totals = runSeeds({ seed: seedOf(0), minutes: MINUTES, onProgress: () => undefined })
         note(JSON.stringify(totals))
       } catch (error) {
         throw error instanceof SimulationFailure ? new Error(explain(error)) : error

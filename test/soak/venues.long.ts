@@ -3,9 +3,11 @@
  * minutes when nothing is said. `TIDEGATE_SEED` repeats the faults of a run, `TIDEGATE_SOAK_LOG` names a file that is
  * notified of every event as it happens.
  */
+
 import { appendFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { capturesMissing } from '../support/captures.ts'
+import { seedOf } from '../support/property.ts'
 import { krakenRecordingsMissing } from '../support/recordings.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { BINANCE_CAPTURES } from '../support/venues/binance.ts'
@@ -14,7 +16,7 @@ import { OKX_CAPTURES } from '../support/venues/okx.ts'
 import { runVenueSoak } from './venue-soak.ts'
 
 const minutes = Number(process.env.TIDEGATE_SOAK_MINUTES ?? 3)
-const seed = Number(process.env.TIDEGATE_SEED ?? Date.now() % 2 ** 32)
+const seed = seedOf(20_261_123)
 const logFile = process.env.TIDEGATE_SOAK_LOG
 const isMissing = krakenRecordingsMissing || capturesMissing(...BINANCE_CAPTURES, ...COINBASE_CAPTURES, ...OKX_CAPTURES)
 

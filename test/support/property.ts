@@ -10,15 +10,16 @@ const ORDINARY_SEED = 20_260_101
 const LONG_FACTOR = 50
 
 const long = process.env.TIDEGATE_LONG === '1'
-const seed = chooseSeed()
+const seed = seedOf(ORDINARY_SEED)
 note(`property tests: seed ${seed}`)
 
 export function propertySettings(runs: number): Parameters<unknown> {
   return { seed, numRuns: long ? runs * LONG_FACTOR : runs }
 }
 
-function chooseSeed(): number {
+/** `TIDEGATE_SEED`, else the ordinary run's seed, or a fresh one in the long run. */
+export function seedOf(ordinary: number): number {
   const given = process.env.TIDEGATE_SEED
   if (given !== undefined) return Number(given)
-  return long ? Math.floor(Math.random() * 2 ** 31) : ORDINARY_SEED
+  return long ? Math.floor(Math.random() * 2 ** 31) : ordinary
 }

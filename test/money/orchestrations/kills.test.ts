@@ -27,7 +27,9 @@ import { findViolations } from './kills/violations.ts'
 const { seed = 1 } = propertySettings(1)
 const isLong = process.env.TIDEGATE_LONG === '1'
 const engine = inject('engine')
-const KILLS = engine === 'postgres' ? (isLong ? 200 : 8) : isLong ? 20 : 2
+const LONG_KILLS = { postgres: 80, embedded: 10 }
+const ORDINARY_KILLS = { postgres: 8, embedded: 2 }
+const KILLS = isLong ? Number(process.env.TIDEGATE_KILLS ?? LONG_KILLS[engine]) : ORDINARY_KILLS[engine]
 /** Each is reported by three sources in an order of its own. */
 const PAYMENTS = isLong ? 50 : 20
 const RECEIVERS = 4

@@ -4,6 +4,7 @@
  * process between them follows the market itself, and the last one is sometimes started again. By seed; a failing seed is
  * in the message of the failure.
  */
+
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
@@ -26,12 +27,13 @@ import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
 import { FollowedMarket, Published } from '../../support/followed-market.ts'
 import { LossyLink } from '../../support/lossy-link.ts'
+import { seedOf } from '../../support/property.ts'
 import { Random } from '../../support/random.ts'
 import { testMarket } from '../../support/stream-simulation.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const SEEDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 40
-const FIRST_SEED = process.env.TIDEGATE_LONG === '1' ? Math.floor(Math.random() * 1e9) : 20_261_123
+const FIRST_SEED = seedOf(20_261_123)
 const STEPS = 250
 const MARKET = testMarket('AAAUSD', 3)
 const WITHDRAW_AFTER_MILLISECONDS = 10_000

@@ -2,6 +2,7 @@
  * A relay: the reader of a publication against the channel `publication` of this program's own gateway, while the market
  * changes, is lost, misses executions, and the relay lags, is cut off and resumes.
  */
+
 import { expect, test } from 'vitest'
 import { parseJson } from '../../../../src/platform/base/json-value.ts'
 import { ASK, BID, type LevelChange } from '../../../../src/streaming/market/event.ts'
@@ -11,6 +12,7 @@ import type { PublicationStep } from '../../../../src/streaming/sources/publicat
 import { isControl, publicationEntry, readControl } from '../../../../src/streaming/sources/tidegate/control.ts'
 import { NaiveBook } from '../../../support/naive-book.ts'
 import { note } from '../../../support/note.ts'
+import { seedOf } from '../../../support/property.ts'
 import { PublicationFollower } from '../../../support/publication-follower.ts'
 import { Random } from '../../../support/random.ts'
 import { testMarket } from '../../../support/stream-simulation.ts'
@@ -18,7 +20,7 @@ import { type LiveClient, LiveStream } from '../../gateway/live-stream.ts'
 
 const LONG = process.env.TIDEGATE_LONG === '1'
 const RUNS = LONG ? 2_000 : 25
-const FIRST_SEED = LONG ? Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31)) : 20_261_124
+const FIRST_SEED = seedOf(20_261_124)
 note(`relayed publication: seed ${FIRST_SEED}`)
 const MARKET = testMarket('AAAUSD', 0)
 
