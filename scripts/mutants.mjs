@@ -44,7 +44,9 @@ export async function runMutants({ seed, count, note, show }) {
       const reaching = known.filter(({ reached }) => reached.has(number))
       const result = { core: name, ...(await resultOf(mutant, reaching, tests)) }
       results.push(result)
-      note(`${result.result}: ${result.file}:${result.line} ${result.operator}, ${result.seconds} s`)
+      note(
+        `${result.result}: ${result.file}:${result.line} ${result.operator}, ${result.seconds} s, ${result.caughtBy ?? result.after}`,
+      )
     }
   }
   await tests.close()
