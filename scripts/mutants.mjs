@@ -199,7 +199,14 @@ async function startVitest() {
     const own = { isolate: true, setupFiles: [...setupFiles, 'test/faults/mutant-setup.ts'] }
     return { root: ROOT, plugins: [replacing], test: { ...shared, ...test, ...own } }
   }
-  const options = { config: false, root: ROOT, watch: false, reporters: [{}], maxWorkers: WORKERS }
+  const options = {
+    config: false,
+    root: ROOT,
+    watch: false,
+    reporters: [{}],
+    maxWorkers: WORKERS,
+    teardownTimeout: 10_000,
+  }
   const vitest = await createVitest('test', options, { test: { globalSetup, projects: projects.map(projectOf) } })
   await vitest.standalone()
   return { vitest, changed }
