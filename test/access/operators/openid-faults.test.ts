@@ -178,7 +178,8 @@ describe('an issuer', () => {
   it('an issuer that answers without end is unavailable', async () => {
     issuer.answers.set('/token', (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
-      const more = () => void (response.writable && response.write(' '.repeat(65_536), () => setImmediate(more)))
+      // `writable` stays true when the client has closed the connection.
+      const more = () => void (response.destroyed || response.write(' '.repeat(65_536), () => setImmediate(more)))
       more()
     })
     expect(await logIn()).toBe('unavailable')
