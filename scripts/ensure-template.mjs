@@ -29,7 +29,8 @@ export function ensureStoreTemplate() {
   try {
     if (isCurrent()) return
     rmSync(STAMP_FILE, { force: true })
-    const args = ['--import', import.meta.resolve('tsx'), SCRIPT]
+    // WebAssembly that runs for seconds only is not worth optimising.
+    const args = ['--liftoff-only', '--import', import.meta.resolve('tsx'), SCRIPT]
     const { status, error } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 2, 2] })
     if (status !== 0) throw new Error('the template of the embedded store could not be created', { cause: error })
     writeFileSync(STAMP_FILE, stamp)

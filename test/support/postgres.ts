@@ -63,7 +63,8 @@ interface DatabaseOptions {
 async function createDatabase(folder: string, options: DatabaseOptions = {}): Promise<string> {
   const { name = `test_${randomBytes(8).toString('hex')}`, template = 'template1', password } = options
   await withClient(addressOf(folder, 'postgres', password), (client) =>
-    client.query(`create database ${name} template ${template}`),
+    // Copying the files takes half the processor time of logging each page.
+    client.query(`create database ${name} template ${template} strategy file_copy`),
   )
   return addressOf(folder, name, password)
 }
