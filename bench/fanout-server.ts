@@ -36,6 +36,8 @@ export interface ServerSetup {
   readonly heartbeatSeconds: number
   /** Whether connections can be paused (the command `lagging`). */
   readonly held: boolean
+  /** `stream.write_interval_ms`; absent: 0. */
+  readonly writeIntervalMilliseconds?: number
 }
 
 const OUTBOX_BYTES_MAX = 262_144
@@ -131,6 +133,7 @@ function main(setup: ServerSetup): void {
     random: Math.random,
     settings: {
       outboxBytesMax: OUTBOX_BYTES_MAX,
+      writeIntervalMilliseconds: setup.writeIntervalMilliseconds ?? 0,
       inboundPerSecond: 50,
       inboundBurst: 100,
       subscriptionsMax: 1000,

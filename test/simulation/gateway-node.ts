@@ -15,6 +15,7 @@ import type { CheckedNode } from './frame-checker.ts'
 
 export const SETTINGS: HubSettings = {
   outboxBytesMax: 16_384,
+  writeIntervalMilliseconds: 0,
   inboundPerSecond: 50,
   inboundBurst: 200,
   subscriptionsMax: 100,

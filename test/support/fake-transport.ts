@@ -21,7 +21,7 @@ export class FakeTransport implements TransportPort {
   readonly pongs: Buffer[] = []
   /** The maximum number of bytes queued in the process. */
   queuedBytesMost = 0
-  /** Writes as seen by the kernel: a gathered write counts once. */
+  /** Writes as seen by the kernel. */
   writeCount = 0
   #writes: Write[] = []
   #queued = 0
@@ -30,7 +30,6 @@ export class FakeTransport implements TransportPort {
   readonly #onText: (text: string) => void
   #received: Buffer[] = []
   #fragments: Buffer[] = []
-  #gathering = false
 
   /**
    * `onText` receives every complete text message. `kernelBytes` is the kernel buffer's size, accepted without `drain`.
@@ -51,18 +50,11 @@ export class FakeTransport implements TransportPort {
 
   write(bytes: Buffer, onWritten?: () => void): void {
     if (!this.isOpen) return
-    if (!this.#gathering) this.writeCount += 1
+    this.writeCount += 1
     this.#writes.push({ bytes, onWritten })
     this.bytesWritten += bytes.length
     this.#queued += bytes.length
     this.queuedBytesMost = Math.max(this.queuedBytesMost, this.#queued)
-  }
-
-  gather(work: () => void): void {
-    this.#gathering = true
-    this.writeCount += 1
-    work()
-    this.#gathering = false
   }
 
   pauseReading(): void {

@@ -22,6 +22,7 @@ import { VirtualClock } from './virtual-clock.ts'
 
 export const SETTINGS: HubSettings = {
   outboxBytesMax: 16_384,
+  writeIntervalMilliseconds: 0,
   inboundPerSecond: 50,
   inboundBurst: 1_000,
   subscriptionsMax: 1_000,

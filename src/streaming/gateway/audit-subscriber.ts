@@ -59,7 +59,8 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
     this.#hub = hub
     this.#market = market
     const totals = { messages: 0, bytes: 0, conflated: 0, lagging: 0 }
-    this.outbox = new Outbox({ transport: this.#transport(), highWaterBytes: HIGH_WATER_BYTES, totals, owner: this })
+    const transport = this.#transport()
+    this.outbox = new Outbox({ transport, highWaterBytes: HIGH_WATER_BYTES, gathers: true, totals, owner: this })
     this.#catchUp = new CatchUp(clock, this, BASE)
     this.#catchUp.subscribe(market, 'market_data')
   }
@@ -91,6 +92,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
 
   /** Decodes up to about `levelsMax` received levels. Returns how many. */
   read(levelsMax: number): number {
+    this.outbox.flush()
     let count = 0
     while (count < levelsMax && this.#problem === undefined) {
       this.#open ??= this.#openNext()
@@ -155,7 +157,6 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
       get queuedBytes() {
         return isHeld() ? HIGH_WATER_BYTES + 1 : 0
       },
-      gather: (work) => work(),
       write: (frames, onWritten) => {
         this.#receive(frames)
         if (onWritten === undefined) return

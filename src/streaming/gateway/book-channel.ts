@@ -10,7 +10,7 @@ import { BASE, type Encoding, EXTENDED } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, ViewFeed } from '../sequencing/view-feed.ts'
-import type { Chunk } from './outbox.ts'
+import { Chunk } from './outbox.ts'
 import {
   type CaughtUp,
   type ChannelParams,
@@ -172,7 +172,7 @@ export class BookChannel implements MarketChannel {
     if (changeVersion === cursor || group.subscriptions.size === 0) return 'unchanged'
     const conflated = feed.conflated(EXTENDED, position, cursor)
     if (typeof conflated === 'string' || conflated.message.length > 1) return 'by-catch-up'
-    return { frames: conflated.message[0] as Buffer, messageCount: 1 }
+    return new Chunk(conflated.message[0], 1)
   }
 
   /** A current subscription's book status in this heartbeat. Undefined while its digest is not known. */

@@ -6,6 +6,7 @@
 import { BASE, EXTENDED } from '../sequencing/frame.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE } from '../sequencing/view-feed.ts'
+import { Chunk } from './outbox.ts'
 import type {
   CaughtUp,
   ChannelParams,
@@ -108,7 +109,7 @@ export class ExecutionChannel implements MarketChannel {
         frames.push(frame)
         bytes += frame.length
       }
-      outbox.sendChunk({ frames: Buffer.concat(frames), messageCount: frames.length })
+      outbox.sendChunk(new Chunk(Buffer.concat(frames), frames.length))
     }
     return outbox.isBlocked ? 'blocked' : 'done'
   }

@@ -1,6 +1,6 @@
 /**
  * All sessions on this node and their markets. At the end of an event-loop tick it does, in this order: fan-out of the
- * tick's frames to current subscribers (one write per session), replies to requests, catch-up for lagging subscribers,
+ * tick's frames to current subscribers, writes that are due (one per session), replies to requests, catch-up for lagging subscribers,
  * and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions round robin,
  * so no session delays the others by more than this budget.
  */
@@ -10,14 +10,14 @@ import type { ChannelType } from '../../contract/channels.ts'
 import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
-import { updateTracer } from '../../platform/base/tracing.ts'
+import { type TracedUpdate, updateTracer } from '../../platform/base/tracing.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import { heartbeatText, textFrame } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { Outbox, OutboxTotals, TransportPort } from './outbox.ts'
+import { Chunk, type Outbox, type OutboxTotals, type TransportPort } from './outbox.ts'
 import type { MarketEnd } from './protocol.ts'
 import type { SessionLimits } from './requests.ts'
 import { type ListedMarket, type MarketFollowing, ServedMarkets } from './served-markets.ts'
@@ -26,6 +26,7 @@ import { SessionIndex } from './session-index.ts'
 import type { Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
+import { WriteGrid } from './write-grid.ts'
 
 /** Time that requests, catch-up and SNAPSHOT encoding may each take per tick. */
 const REQUESTS_MILLISECONDS = 2
@@ -44,6 +45,8 @@ export interface HubSettings extends SessionLimits {
   /** `stream.stale_action` is `close`. */
   readonly closesStale: boolean
 }
+
+type Delivery = Omit<TracedUpdate, 'writtenMilliseconds'>
 
 /** A session, or a self-audit subscriber. The hub calls it at the end of a tick to catch up. */
 export interface LaggingParty {
@@ -81,10 +84,16 @@ export class Hub implements SessionHost {
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
   readonly #ticker: Ticker
+  /** Undefined without a write interval: each tick's frames are written at its end. */
+  readonly #writeGrid: WriteGrid | undefined
   /** Undefined unless the operator has registered an SDK for traces. */
   readonly #traceUpdate = updateTracer()
   /** When this tick's first commit reached each market; only while updates are traced. */
   readonly #arrivals = new Map<MarketStream, number>()
+  /** The outboxes with frames to write. */
+  #outboxes: Outbox[] = []
+  /** What was fanned out since the last write, to measure its latency. */
+  #deliveries: Delivery[] = []
   /** Throttle intervals, in milliseconds, that ended in this tick. */
   #endedIntervals = new Set<number>()
   /** Markets with work for the end of the tick. */
@@ -109,6 +118,10 @@ export class Hub implements SessionHost {
       for (const session of sessions) session.checkLife(settings.silenceSeconds * 1000)
     })
     this.#ticker = new Ticker(clock, (intervals) => this.#endIntervals(intervals))
+    const { writeIntervalMilliseconds } = settings
+    if (writeIntervalMilliseconds > 0) {
+      this.#writeGrid = new WriteGrid(clock, writeIntervalMilliseconds, () => this.#schedule())
+    }
     metrics.observe(this)
   }
 
@@ -159,6 +172,7 @@ export class Hub implements SessionHost {
     this.#heartbeats.stop()
     this.#pings.stop()
     this.#ticker.stop()
+    this.#writeGrid?.stop()
     for (const market of this.#markets.values()) market.stop()
     for (const session of [...this.sessions, ...this.#uncounted]) session.cut()
   }
@@ -285,23 +299,39 @@ export class Hub implements SessionHost {
   }
 
   #fanOut(): void {
-    if (this.#dirty.length === 0 && this.#endedIntervals.size === 0) return
     const dirty = this.#dirty
     this.#dirty = []
-    const outboxes: Outbox[] = []
-    for (const market of dirty) market.fanOut(outboxes)
+    let isHanded = false
+    for (const market of dirty) if (market.fanOut(this.#outboxes)) isHanded = true
     // Throttled messages are late at the client's request, so they do not count as latency.
-    const isWritten = outboxes.length > 0
-    this.#fanOutThrottled(outboxes)
-    for (const outbox of outboxes) outbox.flush()
-    if (isWritten) this.#observeLatency(dirty)
+    if (isHanded) for (const market of dirty) this.#deliveries.push(this.#deliveryOf(market))
     this.#arrivals.clear()
+    if (this.#endedIntervals.size > 0) {
+      for (const market of this.#markets.values()) market.fanOutThrottled(this.#endedIntervals, this.#outboxes)
+      this.#endedIntervals = new Set()
+    }
+    if (this.#outboxes.length > 0 && this.#writeGrid?.isDue() !== false) this.#write()
   }
 
-  #fanOutThrottled(outboxes: Outbox[]): void {
-    if (this.#endedIntervals.size === 0) return
-    for (const market of this.#markets.values()) market.fanOutThrottled(this.#endedIntervals, outboxes)
-    this.#endedIntervals = new Set()
+  #write(): void {
+    const outboxes = this.#outboxes
+    this.#outboxes = []
+    for (const outbox of outboxes) outbox.flush()
+    if (this.#deliveries.length === 0) return
+    const writtenMilliseconds = this.#wallMilliseconds()
+    for (const delivery of this.#deliveries) {
+      const seconds = Math.max(0, writtenMilliseconds - delivery.receivedMilliseconds) / 1000
+      this.#options.metrics.deliverySeconds.observe(seconds)
+      this.#traceUpdate?.({ ...delivery, writtenMilliseconds })
+    }
+    this.#deliveries = []
+  }
+
+  #deliveryOf(market: MarketStream): Delivery {
+    const { receivedMilliseconds, instant } = market.replica
+    const committedMilliseconds = instant.milliseconds
+    const arrivedMilliseconds = this.#arrivals.get(market) ?? committedMilliseconds
+    return { market: market.symbol, receivedMilliseconds, committedMilliseconds, arrivedMilliseconds }
   }
 
   /** Notes the intervals for the end of the tick. Returns whether there are still throttled subscriptions. */
@@ -310,21 +340,6 @@ export class Hub implements SessionHost {
     this.#schedule()
     for (const market of this.#markets.values()) if (market.isThrottling) return true
     return false
-  }
-
-  #observeLatency(markets: readonly MarketStream[]): void {
-    const now = this.#wallMilliseconds()
-    for (const market of markets) {
-      const { replica } = market
-      this.#options.metrics.deliverySeconds.observe(Math.max(0, now - replica.receivedMilliseconds) / 1000)
-      this.#traceUpdate?.({
-        market: replica.market.symbol,
-        receivedMilliseconds: replica.receivedMilliseconds,
-        committedMilliseconds: replica.instant.milliseconds,
-        arrivedMilliseconds: this.#arrivals.get(market) ?? now,
-        writtenMilliseconds: now,
-      })
-    }
   }
 
   #wallMilliseconds(): number {
@@ -373,7 +388,7 @@ export class Hub implements SessionHost {
 
   #newHeartbeat(): Heartbeat {
     const instant = this.clock.wallInstant()
-    return { instant, frame: textFrame(heartbeatText(instant)) }
+    return { instant, chunk: new Chunk(textFrame(heartbeatText(instant)), 1) }
   }
 
   #sendHeartbeats(sessions: ReadonlySet<Session>): void {

@@ -11,7 +11,7 @@ import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, type ViewFeed } from '../sequencing/view-feed.ts'
 import { BookChannel } from './book-channel.ts'
 import { ExecutionChannel } from './execution-channel.ts'
-import type { Chunk, Outbox } from './outbox.ts'
+import { Chunk, type Outbox } from './outbox.ts'
 import { PublicationChannel } from './publication-channel.ts'
 import type {
   ChannelParams,
@@ -57,10 +57,10 @@ export interface SentMarket {
   readonly digest: SentDigest | undefined
 }
 
-const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
+const NOTHING = new Chunk(Buffer.alloc(0), 0)
 
 /** Stands for a tick's frames that are not fanned out. */
-const LEFT_TO_CATCH_UP: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
+const LEFT_TO_CATCH_UP = new Chunk(Buffer.alloc(0), 0)
 
 export class MarketStream {
   readonly replica: Replica
@@ -195,8 +195,12 @@ export class MarketStream {
     this.#waiting.add(subscription)
   }
 
-  /** Hands the tick's chunks to all current subscriptions. Adds each outbox that has to be flushed, once. */
-  fanOut(outboxes: Outbox[]): void {
+  /**
+   * Hands the tick's chunks to all current subscriptions. Adds the outboxes that have to be flushed. Returns whether
+   * there were any chunks.
+   */
+  fanOut(outboxes: Outbox[]): boolean {
+    let isHanded = false
     // Nearly all subscriptions share the preceding one's view, so its chunks are looked up once.
     let view: ViewFeed | undefined
     let chunks: (Chunk | undefined)[] = []
@@ -221,8 +225,9 @@ export class MarketStream {
       if (chunk === LEFT_TO_CATCH_UP || !(subscription.isAligned || this.#advance(subscription, bits))) {
         this.settle(subscription)
         subscription.subscriber.owe(subscription)
-      } else if (chunk.messageCount > 0 && outbox.add(chunk)) {
-        outboxes.push(outbox)
+      } else if (chunk.messageCount > 0) {
+        isHanded = true
+        if (outbox.add(chunk)) outboxes.push(outbox)
       }
     }
     this.#tickFrames = []
@@ -230,6 +235,7 @@ export class MarketStream {
     for (const channel of this.#fed) channel.endTick()
     this.#isDirty = false
     this.#wakeWaiting()
+    return isHanded
   }
 
   /** Sends the changes in these intervals (milliseconds) to the subscriptions throttled to them. */
@@ -337,7 +343,7 @@ export class MarketStream {
       if (frame !== undefined) joined.push(frame)
     }
     if (joined.length === 0) return NOTHING
-    return { frames: joined.length === 1 ? (joined[0] as Buffer) : Buffer.concat(joined), messageCount: joined.length }
+    return new Chunk(joined.length === 1 ? joined[0] : Buffer.concat(joined), joined.length)
   }
 
   #wakeWaiting(): void {

@@ -1,11 +1,13 @@
 /**
- * One accepted WebSocket (`Transport`), and its write side (`Outbox`): write coalescing and backpressure. `ws` reads,
+ * One accepted WebSocket (`Transport`), the frames written to it (`Chunk`), and its write side (`Outbox`): write coalescing and backpressure. `ws` reads,
  * pings and closes. Finished frames are written straight to the socket under it. A frame is one write, so frames from
  * `ws` itself (pongs, close) are only ever between them, and nothing is written once the connection is closing.
  *
- * Frames fanned out in a tick leave in one write. The outbox is blocked while more bytes than the high-water mark wait
- * in this process, or while a long message is written in fragments. A blocked outbox must be given nothing. It holds at
- * most the high-water mark plus one tick's or one reply's bytes.
+ * Frames fanned out in a tick leave in one write. With a write interval, the frames of several ticks do: they are
+ * gathered until the hub flushes the outbox, another message is sent, or more bytes than the high-water mark wait. The
+ * outbox is blocked while more bytes than the high-water mark wait in this process, or while a long message is written
+ * in fragments. A blocked outbox must be given nothing. It holds at most the high-water mark plus one tick's or one
+ * reply's bytes.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
@@ -62,13 +64,6 @@ export class Transport {
     if (this.isOpen) this.#socket.write(frame, onWritten)
   }
 
-  /** Gathers the writes in `work` into one. */
-  gather(work: () => void): void {
-    this.#socket.cork()
-    work()
-    this.#socket.uncork()
-  }
-
   pauseReading(): void {
     if (this.isOpen) this.#webSocket.pause()
   }
@@ -103,10 +98,66 @@ export class Transport {
   }
 }
 
-/** One or more messages as finished frames, shared by all sessions that get the same. */
-export interface Chunk {
-  readonly frames: Buffer
+/**
+ * Finished frames that leave together. Chunks that follow one another are joined into one chunk, once for all sessions
+ * that are given the same chunks in the same order, however many markets and ticks they come from. The bytes are copied
+ * when the first of these sessions writes them.
+ */
+export class Chunk {
   readonly messageCount: number
+  readonly byteCount: number
+  /** Undefined until a joined chunk is written. */
+  #frames: Buffer | undefined
+  /** A joined chunk's two parts, until its bytes are copied. */
+  #earlier: Chunk | undefined
+  #later: Chunk | undefined
+  /** The chunk that followed last, and the join with it. Nearly all sessions continue with the same one. */
+  #follower: Chunk | undefined
+  #joined: Chunk | undefined
+  /** The joins with every other follower. */
+  #others: Map<Chunk, Chunk> | undefined
+
+  constructor(frames: Buffer | undefined, messageCount: number, byteCount = frames?.length ?? 0) {
+    this.#frames = frames
+    this.messageCount = messageCount
+    this.byteCount = byteCount
+  }
+
+  get frames(): Buffer {
+    if (this.#frames !== undefined) return this.#frames
+    const parts: Buffer[] = []
+    let chunk: Chunk = this
+    while (chunk.#frames === undefined) {
+      parts.push((chunk.#later as Chunk).frames)
+      chunk = chunk.#earlier as Chunk
+    }
+    parts.push(chunk.#frames)
+    this.#frames = Buffer.concat(parts.reverse(), this.byteCount)
+    this.#earlier = undefined
+    this.#later = undefined
+    return this.#frames
+  }
+
+  /** This chunk and then `follower`, as one chunk. */
+  followedBy(follower: Chunk): Chunk {
+    if (this.#follower === follower) return this.#joined as Chunk
+    return this.#others?.get(follower) ?? this.#join(follower)
+  }
+
+  #join(follower: Chunk): Chunk {
+    const messageCount = this.messageCount + follower.messageCount
+    const joined = new Chunk(undefined, messageCount, this.byteCount + follower.byteCount)
+    joined.#earlier = this
+    joined.#later = follower
+    if (this.#follower === undefined) {
+      this.#follower = follower
+      this.#joined = joined
+    } else {
+      this.#others ??= new Map()
+      this.#others.set(follower, joined)
+    }
+    return joined
+  }
 }
 
 /** Totals over all sessions. Plain numbers, because they are counted on every write. */
@@ -120,12 +171,14 @@ export interface OutboxTotals {
 }
 
 /** The transport methods used by an outbox. */
-export type OutboxTransport = Pick<TransportPort, 'queuedBytes' | 'write' | 'gather'>
+export type OutboxTransport = Pick<TransportPort, 'queuedBytes' | 'write'>
 
 export interface OutboxOptions {
   readonly transport: OutboxTransport
   /** Bytes waiting in this process above which the session is lagging. */
   readonly highWaterBytes: number
+  /** Whether chunks stay here over the ticks until `flush`. Otherwise `flush` must be called in every tick. */
+  readonly gathers: boolean
   readonly totals: OutboxTotals
   readonly owner: OutboxOwner
 }
@@ -139,11 +192,12 @@ export interface OutboxOwner {
 export class Outbox {
   readonly #transport: OutboxTransport
   readonly #highWaterBytes: number
+  readonly #gathers: boolean
   readonly #totals: OutboxTotals
   readonly #owner: OutboxOwner
   /** Created by the first write with a callback, which most sessions never have. */
   #onWritten: (() => void) | undefined
-  readonly #chunks: Chunk[] = []
+  #gathered: Chunk | undefined
   #blocked = false
   #generation = 1
   #lagging = false
@@ -152,9 +206,10 @@ export class Outbox {
   #fragments: Message | undefined
   #nextFragment = 0
 
-  constructor({ transport, highWaterBytes, totals, owner }: OutboxOptions) {
+  constructor({ transport, highWaterBytes, gathers, totals, owner }: OutboxOptions) {
     this.#transport = transport
     this.#highWaterBytes = highWaterBytes
+    this.#gathers = gathers
     this.#totals = totals
     this.#owner = owner
   }
@@ -173,20 +228,26 @@ export class Outbox {
     return this.#lagging
   }
 
-  /** Adds a chunk to this tick's write. True for the first chunk: the caller then calls `flush` once. */
-  add(chunk: Chunk): boolean {
-    return this.#chunks.push(chunk) === 1
+  /** Bytes waiting in this process: gathered, or not accepted by the kernel. */
+  get queuedBytes(): number {
+    return this.#transport.queuedBytes + (this.#gathered?.byteCount ?? 0)
   }
 
-  /** Writes this tick's chunks with one write. */
+  /** Adds a chunk to the next write. True for its first chunk: the caller then has to call `flush`. */
+  add(chunk: Chunk): boolean {
+    const isFirst = this.#gathered === undefined
+    this.#gathered = isFirst ? chunk : (this.#gathered as Chunk).followedBy(chunk)
+    if (!this.#gathers || this.queuedBytes <= this.#highWaterBytes) return isFirst
+    this.flush()
+    return false
+  }
+
+  /** Writes the chunks added since the last write with one write, if there are any. */
   flush(): void {
-    const chunks = this.#chunks
-    if (chunks.length === 1) this.#write(chunks[0] as Chunk)
-    else
-      this.#transport.gather(() => {
-        for (const chunk of chunks) this.#write(chunk)
-      })
-    chunks.length = 0
+    const gathered = this.#gathered
+    if (gathered === undefined) return
+    this.#gathered = undefined
+    this.#write(gathered)
     this.#blockIfFull()
   }
 
@@ -196,8 +257,9 @@ export class Outbox {
    */
   send(message: Message): void {
     if (message.length === 1) {
-      this.sendChunk({ frames: message[0] as Buffer, messageCount: 1 })
+      this.sendChunk(new Chunk(message[0], 1))
     } else {
+      this.flush()
       this.#totals.messages += 1
       this.#fragments = message
       this.#nextFragment = 0
@@ -216,10 +278,10 @@ export class Outbox {
     return this.#conflated
   }
 
-  /** Writes a chunk now. */
+  /** Writes a chunk now, in one write with everything added before. */
   sendChunk(chunk: Chunk): void {
-    this.#write(chunk)
-    this.#blockIfFull()
+    this.#gathered = this.#gathered === undefined ? chunk : this.#gathered.followedBy(chunk)
+    this.flush()
   }
 
   /** Nothing is written after this, and late callbacks do nothing. */
@@ -228,7 +290,7 @@ export class Outbox {
     this.#ended = true
     this.#blocked = true
     this.#fragments = undefined
-    this.#chunks.length = 0
+    this.#gathered = undefined
     if (this.#lagging) this.#totals.lagging -= 1
     this.#lagging = false
   }

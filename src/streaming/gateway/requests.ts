@@ -26,6 +26,7 @@ import {
 /** One session's limits; the settings `stream.*` with the same names. */
 export interface SessionLimits {
   readonly outboxBytesMax: number
+  readonly writeIntervalMilliseconds: number
   readonly inboundPerSecond: number
   readonly inboundBurst: number
   readonly subscriptionsMax: number

@@ -16,7 +16,14 @@ import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../sequencing/
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { MarketStream, SentMarket } from './market-stream.ts'
-import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
+import {
+  Chunk,
+  CLOSE_MILLISECONDS_MAX,
+  Outbox,
+  type OutboxOwner,
+  type OutboxTotals,
+  type TransportPort,
+} from './outbox.ts'
 import { Pongs } from './pongs.ts'
 import { type ChannelKey, type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Requests, type RequestsHost } from './requests.ts'
@@ -32,10 +39,10 @@ const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked']
  */
 const ENTRIES_PER_MESSAGE = 50
 
-/** One heartbeat: its instant, and the frame shared by all base-protocol sessions. */
+/** One heartbeat: its instant, and the chunk shared by all base-protocol sessions. */
 export interface Heartbeat {
   readonly instant: Instant
-  readonly frame: Buffer
+  readonly chunk: Chunk
 }
 
 /** The hub's methods for a session. */
@@ -93,8 +100,9 @@ export class Session implements OutboxOwner, Subscriber {
     this.createdMilliseconds = host.clock.wallInstant().milliseconds
     this.#lastArrivalMilliseconds = host.clock.monotonicMilliseconds()
     this.#inbox = new Inbox(host.clock, host.limits.inboundPerSecond, host.limits.inboundBurst)
-    const { outboxBytesMax: highWaterBytes } = host.limits
-    this.outbox = new Outbox({ transport, highWaterBytes, totals: host.totals, owner: this })
+    const { outboxBytesMax: highWaterBytes, writeIntervalMilliseconds } = host.limits
+    const gathers = writeIntervalMilliseconds > 0
+    this.outbox = new Outbox({ transport, highWaterBytes, gathers, totals: host.totals, owner: this })
     this.#catchUp = new CatchUp(host.clock, this, this.#extended === undefined ? BASE : EXTENDED)
     this.#requests = new Requests({ host, catchUp: this.#catchUp, extended: this.#extended })
     if (host.limits.closesExpired) {
@@ -116,7 +124,7 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   get queuedBytes(): number {
-    return this.#transport.queuedBytes
+    return this.outbox.queuedBytes
   }
 
   /** False when the peer does not read its data. True before its second ping is due. */
@@ -234,17 +242,16 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   /** Sends a heartbeat, unless the socket cannot take it now: a heartbeat is never queued behind data. */
-  sendHeartbeat({ instant, frame: shared }: Heartbeat): void {
+  sendHeartbeat({ instant, chunk }: Heartbeat): void {
     if (this.#state !== 'open' || this.outbox.isBlocked || this.#transport.isSaturated) return
-    const frame = this.#extended === undefined ? shared : this.#extendedHeartbeat(instant)
-    this.outbox.sendChunk({ frames: frame, messageCount: 1 })
+    this.outbox.sendChunk(this.#extended === undefined ? chunk : this.#extendedHeartbeat(instant))
   }
 
-  #extendedHeartbeat(instant: Instant): Buffer {
+  #extendedHeartbeat(instant: Instant): Chunk {
     const books = this.#catchUp.bookStatuses(instant.milliseconds)
     // A large book's digest is made in slices at the ends of ticks. This schedules one.
     this.#host.queueCatchUp(this)
-    return textFrame(extendedHeartbeatText(instant, books))
+    return new Chunk(textFrame(extendedHeartbeatText(instant, books)), 1)
   }
 
   /** Pings the peer. Drops the connection when nothing has arrived for `silenceMilliseconds`. */
@@ -277,11 +284,15 @@ export class Session implements OutboxOwner, Subscriber {
     this.#catchUp.forgetDropped(markets)
   }
 
-  /** Sends no more data, then the close frame. If the peer does not answer it, the connection is cut. */
+  /**
+   * Writes gathered data and the close frame, and sends no more data. If the peer does not answer it, the connection is
+   * cut.
+   */
   close(cause: CloseCause): void {
     if (this.#state !== 'open') return
     this.#state = 'closing'
     this.#host.countClose(cause)
+    this.outbox.flush()
     this.#release()
     const { code, reason } = CLOSE_CODES[cause]
     this.#transport.close(code, reason, REVOCATIONS.has(cause) ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
@@ -365,6 +376,6 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   #reply(text: string): void {
-    this.outbox.sendChunk({ frames: textFrame(text), messageCount: 1 })
+    this.outbox.sendChunk(new Chunk(textFrame(text), 1))
   }
 }

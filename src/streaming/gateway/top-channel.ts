@@ -6,7 +6,7 @@ import { Cursors } from '../sequencing/cursor.ts'
 import { BASE, type Encoding, EXTENDED, extendedText, textFrame, topOfBookText } from '../sequencing/frame.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE } from '../sequencing/view-feed.ts'
-import type { Chunk } from './outbox.ts'
+import { Chunk } from './outbox.ts'
 import {
   type CaughtUp,
   type ChannelParams,
@@ -111,7 +111,7 @@ export class TopChannel implements MarketChannel {
     const frame = this.#frame(encoding, state.cursor, isFirst ? 0 : topNumber - state.position)
     state.position = topNumber
     state.cursor = topVersion
-    outbox.sendChunk({ frames: frame, messageCount: 1 })
+    outbox.sendChunk(new Chunk(frame, 1))
     return outbox.isBlocked ? 'blocked' : 'done'
   }
 
@@ -125,7 +125,7 @@ export class TopChannel implements MarketChannel {
     group.position = topNumber
     group.cursor = topVersion
     if (topNumber === position || group.subscriptions.size === 0) return 'unchanged'
-    return { frames: this.#frame(EXTENDED, cursor, topNumber - position), messageCount: 1 }
+    return new Chunk(this.#frame(EXTENDED, cursor, topNumber - position), 1)
   }
 
   get #hasMoved(): boolean {

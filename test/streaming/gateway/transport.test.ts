@@ -95,10 +95,7 @@ describe('a connection over a real socket', () => {
         transport.pong(Buffer.from('between'))
         await written
       }
-      transport.gather(() => {
-        for (const frame of textMessage(`${round}b`)) transport.write(frame)
-        for (const frame of textMessage(`${round}c`)) transport.write(frame)
-      })
+      transport.write(Buffer.concat([...textMessage(`${round}b`), ...textMessage(`${round}c`)]))
       transport.ping()
     }
     await expect.poll(() => texts.length).toBe(80)

@@ -35,6 +35,7 @@ const SETTINGS = {
   staleSeconds: 0,
   closesStale: false,
   outboxBytesMax: 262_144,
+  writeIntervalMilliseconds: 0,
   inboundPerSecond: 50,
   inboundBurst: 1_000,
   subscriptionsMax: 1_000,

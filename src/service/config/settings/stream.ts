@@ -92,6 +92,13 @@ export const STREAM_SETTINGS = {
     meaning:
       'high-water mark: with more unsent bytes, a connection’s subscriptions are lagging and receive conflated updates',
   }),
+  'stream.write_interval_ms': integer({
+    initial: 0,
+    min: 0,
+    max: 1_000,
+    meaning:
+      'milliseconds for which a connection’s data is gathered into one write. 0 = none: each event-loop tick’s data is written at its end',
+  }),
   'stream.executions_kept': integer({
     initial: 10_000,
     min: 1,

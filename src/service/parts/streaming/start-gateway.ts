@@ -107,6 +107,7 @@ export function hubSettings(config: Config): HubSettings {
     staleSeconds: config['stream.stale_seconds'],
     closesStale: config['stream.stale_action'] === 'close',
     outboxBytesMax: config['stream.outbox_bytes_max'],
+    writeIntervalMilliseconds: config['stream.write_interval_ms'],
     inboundPerSecond: config['stream.inbound_per_second'],
     inboundBurst: config['stream.inbound_burst'],
     subscriptionsMax: config['stream.subscriptions_max'],
