@@ -40,6 +40,7 @@ export class GatewayNode implements CheckedNode {
   constructor(
     clock: VirtualClock,
     random: Random,
+    writeIntervalMilliseconds: number,
     markets: Iterable<MarketDefinition>,
     transport: (importer: () => BusImport) => ImportTransport,
   ) {
@@ -59,7 +60,7 @@ export class GatewayNode implements CheckedNode {
       clock,
       log: createLog('silent'),
       metrics: createGatewayMetrics(createMetricsRegistry()),
-      settings: SETTINGS,
+      settings: { ...SETTINGS, writeIntervalMilliseconds },
       random: () => random.next(),
     })
     for (const market of markets) this.add(market)

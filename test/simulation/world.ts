@@ -26,6 +26,8 @@ export interface WorldReport extends FrameCounts {
 }
 
 const REST_STEP_MILLISECONDS = 250
+/** `stream.write_interval_ms` at each gateway. */
+const WRITE_INTERVALS_MILLISECONDS = [0, 10]
 /** Longer than a link takes to repair what it lost, and than a lagging subscriber waits for its turn. */
 const REST_STEPS = 160
 /** A client that is behind holds at most this beyond the high-water mark: one SNAPSHOT and what was written before it. */
@@ -210,15 +212,17 @@ export class World {
   #startGateway(place: number): void {
     const earlier = this.#gateways[place]
     const link = this.#links[place] as LossyLink
-    this.#gateways[place] = new GatewayNode(this.#clock, this.#randomOf(100 + place), this.#markets.values(), () =>
+    const transport = () =>
       link.importTransport(
         () => this.#feeds.map(({ exporter }) => exporter),
         () => this.#importerOf(place),
         ({ market, laterThanMilliseconds }) => {
           for (const { bus } of this.#feeds) bus.requestCommit(market, laterThanMilliseconds)
         },
-      ),
-    )
+      )
+    const random = this.#randomOf(100 + place)
+    const writeInterval = WRITE_INTERVALS_MILLISECONDS[place] as number
+    this.#gateways[place] = new GatewayNode(this.#clock, random, writeInterval, this.#markets.values(), transport)
     if (earlier === undefined) return
     for (const client of this.#clients) if (client.node === earlier) client.end()
     earlier.stop()
