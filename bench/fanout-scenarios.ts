@@ -89,6 +89,26 @@ export async function measurePaced(runs: Runs, tools: Tools, durations: Duration
   }
 }
 
+/** 500 messages a second to each of 100 connections, evenly, with the write intervals `stream.write_interval_ms`. */
+export async function measureGathered(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
+  const nameOf = (interval: number) => `500/s to each of 100, write interval ${interval} ms`
+  for (const writeIntervalMilliseconds of [0, 5, 10, 50]) {
+    const reading = await measure(tools, durations.warmUpMilliseconds, {
+      kind: 'tidegate',
+      setup: { ...BASE, writeIntervalMilliseconds },
+      lines: Array.from({ length: 100 }, () => readerLine([0])),
+      greeting: 2,
+      command: 'paced 1 2000',
+      milliseconds: durations.pacedMilliseconds,
+    })
+    const name = nameOf(writeIntervalMilliseconds)
+    const reference = writeIntervalMilliseconds === 0 ? undefined : `${nameOf(0)}: CPU`
+    runs.add(`${name}: CPU`, '% of a core', reading.server * 100, reference)
+    runs.add(`${name}: p50 of the age when read`, 'ms', reading.latency.p50)
+    runs.add(`${name}: p99 of the age when read`, 'ms', reading.latency.p99)
+  }
+}
+
 /** One connection that never reads and ten slow ones among a thousand: their effect on the others. */
 export async function measureSlowReaders(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   for (const isSlow of [false, true]) {

@@ -9,6 +9,7 @@ import { prepareTools } from './fanout-processes.ts'
 import {
   type Durations,
   measureFlat,
+  measureGathered,
   measureIdle,
   measureJoiners,
   measureLagging,
@@ -36,7 +37,15 @@ const QUICK: Durations = {
   idle: 2_000,
 }
 
-const SCENARIOS = [measureFlat, measurePaced, measureSlowReaders, measureLagging, measureJoiners, measureSlope]
+const SCENARIOS = [
+  measureFlat,
+  measurePaced,
+  measureGathered,
+  measureSlowReaders,
+  measureLagging,
+  measureJoiners,
+  measureSlope,
+]
 
 export async function run({ quick }: { quick: boolean }): Promise<BenchResult[]> {
   const durations = quick ? QUICK : FULL

@@ -90,7 +90,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
     return levelsAfter(this.#book, 0, side, price, countMax)
   }
 
-  /** Decodes up to about `levelsMax` received levels. Returns how many. */
+  /** Decodes up to about `levelsMax` levels that are gathered or received. Returns how many. */
   read(levelsMax: number): number {
     this.outbox.flush()
     let count = 0

@@ -35,6 +35,7 @@ interface Setup {
   readonly levels: number
   readonly changesMax: number
   readonly updateMilliseconds: number
+  readonly writeIntervalMilliseconds: number
 }
 
 const setups: fc.Arbitrary<Setup> = fc.record({
@@ -43,6 +44,7 @@ const setups: fc.Arbitrary<Setup> = fc.record({
   levels: fc.constantFrom(3, 60, 300),
   changesMax: fc.constantFrom(1, 6, 40),
   updateMilliseconds: fc.constantFrom(3, 17, 90),
+  writeIntervalMilliseconds: fc.constantFrom(0, 10),
 })
 
 /** A market with sequencer, replica, hub and audit under a virtual clock; `fault` says what is wrong at the moment. */
@@ -92,7 +94,7 @@ class AuditedStream {
       clock,
       log,
       metrics: createGatewayMetrics(registry),
-      settings: SETTINGS,
+      settings: { ...SETTINGS, writeIntervalMilliseconds: setup.writeIntervalMilliseconds },
       random: () => 0.5,
     })
     const stream = this.hub.market('AAAUSD') as MarketStream
