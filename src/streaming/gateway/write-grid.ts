@@ -1,6 +1,6 @@
 /**
- * The ends of write intervals (`stream.write_interval_ms`). All sessions share one grid on the monotonic clock, so those
- * with the same subscriptions share the bytes of a whole interval. A timer runs only while frames are gathered.
+ * Write-interval ends (`stream.write_interval_ms`). All sessions share one grid on the monotonic clock, so those with
+ * the same subscriptions share a whole interval's bytes. A timer runs only while frames are gathered.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 
@@ -13,14 +13,14 @@ export class WriteGrid {
   #endMilliseconds = 0
   #hasEnded = false
 
-  /** `onEnd`: `isDue` has to be called at the end of this tick. */
+  /** `onEnd`: this tick has to end with `isDue`. */
   constructor(clock: Clock, intervalMilliseconds: number, onEnd: () => void) {
     this.#clock = clock
     this.#intervalMilliseconds = intervalMilliseconds
     this.#onEnd = onEnd
   }
 
-  /** To be called at the end of each tick with gathered frames: whether to write them now. */
+  /** Must be called when a tick with gathered frames ends. Returns whether to write them now. */
   isDue(): boolean {
     const isDue = this.#hasEnded
     this.#hasEnded = false

@@ -194,7 +194,14 @@ describe('the self-audit', () => {
   })
 
   test('the self-audit audits no stale market, and continues when it is live again', async () => {
-    const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
+    const stream = new AuditedStream({
+      seed: 1,
+      depth: 5,
+      levels: 20,
+      changesMax: 3,
+      updateMilliseconds: 50,
+      writeIntervalMilliseconds: 0,
+    })
     stream.sequencer.offer({ type: 'lost', reason: 'the test says so' })
     stream.run(2 * CYCLE_MILLISECONDS)
     expect(await stream.metric('tidegate_self_audits_total')).toBeUndefined()
@@ -205,7 +212,14 @@ describe('the self-audit', () => {
   })
 
   test('the self-audit removes the series of a removed market', async () => {
-    const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
+    const stream = new AuditedStream({
+      seed: 1,
+      depth: 5,
+      levels: 20,
+      changesMax: 3,
+      updateMilliseconds: 50,
+      writeIntervalMilliseconds: 0,
+    })
     stream.run(CYCLE_MILLISECONDS)
     expect(await stream.metric('tidegate_self_audit_mismatches_total')).toBe('0')
     stream.isThere = false
@@ -215,7 +229,14 @@ describe('the self-audit', () => {
   })
 
   test('the self-audit does nothing after it is stopped', () => {
-    const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
+    const stream = new AuditedStream({
+      seed: 1,
+      depth: 5,
+      levels: 20,
+      changesMax: 3,
+      updateMilliseconds: 50,
+      writeIntervalMilliseconds: 0,
+    })
     stream.run(10_100)
     stream.audit.stop()
     stream.fault = 'replica'
