@@ -39,6 +39,8 @@ export class ScriptedSource {
   /** Executions since the last commit. */
   #waiting: string[] = []
   isLost = true
+  /** Whether a book of it was committed. */
+  #hasBook = false
 
   snapshot(seed: number): MarketEvent {
     const random = new Random(seed)
@@ -70,11 +72,17 @@ export class ScriptedSource {
   }
 
   /** What a commit must contain: the book after everything that was said, and every execution since the last one. */
-  committed(withdraws: boolean): { readonly book: BookText; readonly executions: readonly string[] } {
+  committed(withdraws: boolean): {
+    /** Undefined before its first one: subscribers then keep the last book of an earlier feed. */
+    readonly book: BookText | undefined
+    readonly executions: readonly string[]
+  } {
+    this.#hasBook ||= !this.isLost
     if (withdraws) this.#sides = [new Map(), new Map()]
     this.#committed = [new Map(this.#sides[0]), new Map(this.#sides[1])]
     const executions = this.#waiting
     this.#waiting = []
+    if (!this.#hasBook) return { book: undefined, executions }
     const side = (levels: Map<number, number>, sign: number): SideText =>
       [...levels]
         .sort(([left], [right]) => sign * (left - right))
@@ -141,9 +149,9 @@ export class MarketTruth {
       throw new Error(`${this.market}: the executions ${executions} were committed as ${found}`)
     }
     const time = millisecondText(commit.milliseconds)
-    const books = this.#books.get(time)
-    if (books === undefined) this.#books.set(time, [book])
-    else books.push(book)
+    // A gateway that lost messages may hold any earlier one.
+    const possible = book === undefined ? [...new Set([...this.#books.values()].flat())] : [book]
+    this.#books.set(time, [...(this.#books.get(time) ?? []), ...possible])
     let count = this.#counts.get(commit.epoch) ?? 0
     for (const [index, execution] of found.entries()) {
       if (index === commit.missedAt) count += 1
@@ -156,7 +164,7 @@ export class MarketTruth {
         `${this.market}: commit ${commit.version} counts ${commit.executionNumber} executions, not ${count}`,
       )
     }
-    return book
+    return book ?? EMPTY_BOOK
   }
 
   /** The books that a message of this time may lead to. */
