@@ -14,7 +14,7 @@ import { Problem } from '../../platform/http/problem.ts'
 import { RateLimiter, rateLimited } from '../../platform/http/rate-limit.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { BUILT_IN_OPERATOR, type CallingOperator } from '../clients/operator-calls.ts'
-import { API_TOKEN_PREFIX, operatorWithApiToken } from './api-tokens.ts'
+import { API_TOKEN_PREFIX, ApiTokens } from './api-tokens.ts'
 import { type ChannelOptions, channelOf, isOwnOrigin } from './channel.ts'
 import { readSessionCookie } from './cookies.ts'
 import { findSession, type SessionSecrets } from './sessions.ts'
@@ -37,11 +37,13 @@ export class OperatorAuthentication {
   readonly #options: AuthenticationOptions
   readonly #expected: Buffer
   readonly #limiter: RateLimiter
+  readonly #tokens: ApiTokens
 
   constructor(options: AuthenticationOptions) {
     this.#options = options
     this.#expected = digest(options.token)
     this.#limiter = new RateLimiter(options.clock, GUESSES)
+    this.#tokens = new ApiTokens(options.db, options.clock)
   }
 
   /**
@@ -51,7 +53,7 @@ export class OperatorAuthentication {
    */
   async authenticate(request: IncomingMessage, clientAddress: string, needsOrigin: boolean): Promise<CallingOperator> {
     const { authorization, cookie } = request.headers
-    const { channel, db, clock, onGuess } = this.#options
+    const { channel, onGuess } = this.#options
     const secret = authorization === undefined ? readSessionCookie(cookie, channelOf(request, channel)) : undefined
     if (secret !== undefined) {
       if (needsOrigin && !isOwnOrigin(request, channel)) {
@@ -65,7 +67,7 @@ export class OperatorAuthentication {
     if (timingSafeEqual(digest(sent), this.#expected)) {
       return { name: BUILT_IN_OPERATOR, role: 'admin', via: 'operator_token', issuers: [] }
     }
-    const operator = sent.startsWith(API_TOKEN_PREFIX) ? await operatorWithApiToken(db, clock, sent) : undefined
+    const operator = sent.startsWith(API_TOKEN_PREFIX) ? await this.#tokens.operatorOf(sent) : undefined
     if (operator !== undefined) return operator
     onGuess(clientAddress)
     const verdict = this.#limiter.take(addressBlock(clientAddress))
@@ -78,15 +80,13 @@ export class OperatorAuthentication {
    * meanwhile. Infinity for a token, undefined when they have ended. Does not count as a use.
    */
   async validUntil({ headers }: IncomingMessage, { via, session }: CallingOperator): Promise<number | undefined> {
-    const { db, clock } = this.#options
     if (session !== undefined) {
       const found = await this.#findSession(session, false)
       return found === 'foreign_page' ? undefined : found?.endsMilliseconds
     }
     const token = readBearerToken(headers.authorization)
     const isStillValid =
-      via === 'operator_token' ||
-      (!(token instanceof Problem) && (await operatorWithApiToken(db, clock, token)) !== undefined)
+      via === 'operator_token' || (!(token instanceof Problem) && (await this.#tokens.operatorOf(token)) !== undefined)
     return isStillValid ? Number.POSITIVE_INFINITY : undefined
   }
 
