@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import type { Clock } from '../src/platform/base/clock.ts'
 import { startThread } from '../src/platform/base/thread.ts'
-import { CallerConnection, type StatementOutcome } from '../src/platform/store/caller-connection.ts'
+import { CallerConnection, type EngineConnection, type Outcomes } from '../src/platform/store/caller-connection.ts'
 import { STATEMENT_MILLISECONDS_MAX } from '../src/platform/store/db.ts'
 import { Semaphore } from '../src/platform/store/semaphore.ts'
 import { createQueries, type Queries } from '../src/platform/store/sql.ts'
@@ -20,16 +20,16 @@ export async function openReference(folder: string, clock: Clock): Promise<Refer
   const thread = startThread('./embedded-reference-thread', import.meta.url, { workerData: folder })
   await once(thread, 'message')
   const semaphore = new Semaphore(clock)
-  let answer: (outcome: StatementOutcome) => void = () => undefined
-  thread.on('message', (outcome: StatementOutcome) => answer(outcome))
-  const connection = {
+  let answer: (outcomes: Outcomes) => void = () => undefined
+  thread.on('message', (outcomes: Outcomes) => answer(outcomes))
+  const connection: EngineConnection = {
     isAlive: true,
     beginText: 'begin',
     limitText: () => undefined,
-    run(text: string, parameters: ReferenceRequest['parameters']): Promise<StatementOutcome> {
+    run(statements) {
       return new Promise((resolve) => {
         answer = resolve
-        thread.postMessage({ text, parameters } satisfies ReferenceRequest)
+        thread.postMessage(statements satisfies ReferenceRequest)
       })
     },
     giveBack: async () => semaphore.release(),

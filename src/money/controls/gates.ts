@@ -57,9 +57,26 @@ export async function readGates<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],
 ): Promise<readonly (GateFinding | undefined)[]> {
-  if (subjects.length === 0) return []
-  const profileIds = [...new Set(subjects.map(({ profileId }) => profileId))]
-  const areDeliveries = subjects.some(({ isDelivery }) => isDelivery)
+  const findingOf = await gatesOf(
+    transaction,
+    subjects.map(({ profileId }) => profileId),
+    subjects.some(({ isDelivery }) => isDelivery),
+  )
+  return subjects.map(findingOf)
+}
+
+/**
+ * Returns the first closed gate of a subject with one of these profiles.
+ *
+ * @param areDeliveries whether a subject may be a delivery
+ */
+export async function gatesOf<Tables>(
+  transaction: Transaction<Tables>,
+  ids: readonly string[],
+  areDeliveries: boolean,
+): Promise<(subject: GateSubject) => GateFinding | undefined> {
+  const profileIds = [...new Set(ids)]
+  if (profileIds.length === 0) return () => undefined
   const { rows } = await sql<GateRow>`
     select profiles.id as profile_id, customers.enabled as customer_enabled,
       case when accounts.id is not null then jsonb_build_object('review_status', accounts.review_status,
@@ -78,7 +95,7 @@ export async function readGates<Tables>(
   `.execute(transaction)
   assert(rows.length === profileIds.length, 'a gate was asked for an unknown profile')
   const found = new Map(rows.map((row) => [row.profile_id, row]))
-  return subjects.map((subject) => findingOf(subject, found.get(subject.profileId) as GateRow))
+  return (subject) => findingOf(subject, found.get(subject.profileId) as GateRow)
 }
 
 function findingOf(

@@ -28,6 +28,11 @@ export interface Arrived {
   readonly memo?: string
 }
 
+/** An address or fiat instructions, and their profile. */
+export interface Place extends Arrived {
+  readonly profileId: string
+}
+
 /** Neither an address nor a memo, as for a deposit assigned by the operator. */
 export const NOWHERE: Arrived = { address: undefined, fiatInstructionsId: undefined }
 
@@ -68,18 +73,21 @@ export async function ownersOf<Tables>(
   )
 }
 
-async function findArrived<Tables>(
+/** Where each payment arrived, in the same order. Undefined when the place is not known. */
+export async function findArrived<Tables>(
   transaction: Transaction<Tables>,
   payments: readonly PaymentTerms[],
-): Promise<readonly ((Arrived & { readonly profileId: string }) | undefined)[]> {
+): Promise<readonly (Place | undefined)[]> {
   const crypto = payments.filter(({ address }) => address !== null)
-  const addresses = await receivingAddresses(
-    transaction,
-    crypto.map(({ network, address }) => ({ network: network as CryptoNetwork, address: address as string })),
-  )
-  const addressOf = new Map(crypto.map((payment, index) => [payment, addresses[index]]))
   const memosOf = new Map(payments.map((payment) => [payment, possibleMemos(payment)]))
-  const owners = await memoOwners(transaction, [...new Set([...memosOf.values()].flat(2))])
+  const [addresses, owners] = await Promise.all([
+    receivingAddresses(
+      transaction,
+      crypto.map(({ network, address }) => ({ network: network as CryptoNetwork, address: address as string })),
+    ),
+    memoOwners(transaction, [...new Set([...memosOf.values()].flat(2))]),
+  ])
+  const addressOf = new Map(crypto.map((payment, index) => [payment, addresses[index]]))
   const ownerOf = new Map(owners.map((owner) => [owner.memoId, owner]))
   return payments.map((payment) => {
     const address = addressOf.get(payment)

@@ -20,10 +20,18 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import { startOrchestrations } from '../orchestrations/start.ts'
 import { changeTransfers, insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import { type Arrived, attribute, NOWHERE, type Owner, ownersOf } from './attribution.ts'
-import { creditColumns, creditedOnly, creditPosting, decideCredits, orchestrationOf, ownerColumns } from './credit.ts'
+import {
+  creditColumns,
+  creditedOnly,
+  creditPosting,
+  decideCredits,
+  orchestrationOf,
+  ownerColumns,
+  unattributedPosting,
+} from './credit.ts'
 import { type DepositRow, termsOf } from './known.ts'
 import { invalidState, lockDeposit, requiredOwner, reversalOf, reversalTransfer } from './operator-actions.ts'
-import { type DepositSettings, unattributedPosting } from './record.ts'
+import type { DepositSettings } from './record.ts'
 import type { CorrectBody } from './schemas.ts'
 import type { Correction, DepositValues } from './tables.ts'
 import { transferIdOf, transferOf } from './transfer-entries.ts'

@@ -4,7 +4,7 @@
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { readGates } from '../controls/gates.ts'
+import { gatesOf } from '../controls/gates.ts'
 import { needsReview } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { LedgerAccount, Posting } from '../ledger/posting.ts'
@@ -51,20 +51,26 @@ export async function decideCredits<Tables>(
   const heldFor = (creditable: Creditable) =>
     isHeldBack(creditable.deposit.secondary_status) ? 'HELD' : isInReview(creditable) ? 'REVIEW' : undefined
   const looking = deposits.filter((each) => !each.deposit.skips_rules && heldFor(each) === undefined)
-  const matches = await findMatches(transaction, looking, settings)
+  const [matches, gateOf] = await Promise.all([
+    findMatches(transaction, looking, settings),
+    gatesOf(
+      transaction,
+      looking.map(({ owner }) => owner.profileId),
+      false,
+    ),
+  ])
   const matched = looking.flatMap((creditable) => {
     const found = matches.get(creditable)
     return found?.kind === 'matched' ? [{ creditable, wanted: found.wanted }] : []
   })
-  const findings = await readGates(
-    transaction,
-    matched.map(({ creditable: { deposit, owner }, wanted }) => ({
+  const findings = matched.map(({ creditable: { deposit, owner }, wanted }) =>
+    gateOf({
       profileId: owner.profileId,
       assets: [...new Set([deposit.asset, wanted.destinationAsset])],
       ...(deposit.asset === wanted.destinationAsset ? {} : { pair: [deposit.asset, wanted.destinationAsset] as const }),
       networks: [deposit.network, ...('crypto' in wanted.destination ? [wanted.destination.crypto.network] : [])],
       isDelivery: false,
-    })),
+    }),
   )
   const closed = new Map(matched.map(({ creditable }, index) => [creditable, findings[index]?.code]))
   return deposits.map((creditable): Credit => {
@@ -120,6 +126,12 @@ export function creditPosting({ deposit, owner, bucket }: Credit, from: 'externa
   // Only money that enters the service gets the payment's time. Money moved inside the service gets the posting's time.
   const since = from === 'external' ? { effectiveAt } : {}
   return { asset, amount: BigInt(amount), debit, credit: { bucket, profileId }, groupId, ...since }
+}
+
+/** The credit for an unattributed deposit. */
+export function unattributedPosting({ id: groupId, asset, amount, occurred_at: effectiveAt }: DepositValues): Posting {
+  const [debit, credit] = [{ bucket: 'external' }, { bucket: 'unattributed' }] as const
+  return { asset, amount: BigInt(amount), debit, credit, groupId, effectiveAt }
 }
 
 /** The orchestration started by a credit. Undefined: none. */

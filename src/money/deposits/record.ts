@@ -4,47 +4,25 @@
  * created under a unique index, and only its transition to COMPLETED posts anything.
  */
 import { newId } from '../../platform/base/ids.ts'
-import { writeAudits } from '../../platform/store/audit.ts'
-import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { post } from '../ledger/ledger.ts'
-import type { Posting } from '../ledger/posting.ts'
-import { type Completion, completionAudit } from '../orchestrations/at-once.ts'
 import type { ConvertSettings } from '../orchestrations/convert.ts'
-import { conversionPostings, conversionTransfers } from '../orchestrations/movements.ts'
-import { recordConversions } from '../orchestrations/pricing/price.ts'
-import { type StartSettings, startOrchestrations } from '../orchestrations/start.ts'
-import { changeTransfers, insertTransfers, type TransferChange } from '../transfers/store.ts'
-import { type Arrived, type Attribution, attribute, NOWHERE, type Owner, ownersOf } from './attribution.ts'
-import {
-  type Credit,
-  completionsOf,
-  creditColumns,
-  creditPosting,
-  decideCredits,
-  orchestrationOf,
-  ownerColumns,
-} from './credit.ts'
+import { type Arrived, findArrived, NOWHERE, type Owner, ownersOf, type Place } from './attribution.ts'
+import { completionsOf, creditColumns, decideCredits, ownerColumns } from './credit.ts'
 import { type DepositRow, type Known, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
-import { keepDepositMode } from './mode.ts'
+import { becomesCompleted, isFirst, isPlacing, type Move, type PlacedStep, type Step } from './move.ts'
 import { newDepositDocument } from './new-document.ts'
 import { type RefusedReport, recordRefusals } from './refused-reports.ts'
 import { differingFields, type Report, SANDBOX_SOURCE } from './report.ts'
-import { type DecimalsOf, newDepositOf, replacedBy, replacedTerms } from './reported-terms.ts'
+import { type DecimalsOf, newDepositOf, replacedBy } from './reported-terms.ts'
 import { asPresentTerms } from './revisions.ts'
-import { findSimilar, type Similar } from './similar.ts'
+import { findSimilar, lockAmounts, type Similar } from './similar.ts'
 import type { DepositDocument } from './store.ts'
 import type { DepositValues } from './tables.ts'
-import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entries.ts'
-import { type ReportEffect, reportEffect } from './transitions.ts'
-import { changeDeposits, insertDeposits, recordSightings } from './writes.ts'
+import { reportEffect } from './transitions.ts'
+import { type WriteSettings, writeMoves } from './write-moves.ts'
 
-export interface DepositSettings extends MatchSettings {
-  /** The setting `rest.sandbox`. */
-  readonly isSandbox: boolean
-  readonly start: StartSettings
-}
+export interface DepositSettings extends MatchSettings, WriteSettings {}
 
 /** One report's result. */
 export type Outcome =
@@ -60,34 +38,6 @@ export type Outcome =
     }
   | { readonly kind: 'ambiguous'; readonly depositId: string }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
-
-/** A report, with its deposit before and after it. */
-interface Step {
-  readonly report: Report
-  /** Undefined: this is the payment's first report. */
-  readonly before: DepositRow | undefined
-  readonly after: DepositValues
-  readonly effect: 'create' | ReportEffect
-  /** The members that conflict with the known payment. Empty without a conflict. */
-  readonly fields: readonly string[]
-  /** The deposit was not completed yet, and this report completes it with other terms, which replace the known ones. */
-  readonly isReplacing: boolean
-}
-
-/** A step without a conflict. */
-interface Move extends Step {
-  readonly owner: Owner | undefined
-  readonly arrived: Arrived
-  /** Set when the deposit has a profile and becomes COMPLETED. */
-  readonly credit: Credit | undefined
-}
-
-const ACTIONS = {
-  create: 'deposit.create',
-  complete: 'deposit.complete',
-  fail: 'deposit.fail',
-  reopen: 'deposit.reopen',
-} as const
 
 /**
  * Returns one outcome per report, in the same order.
@@ -106,44 +56,23 @@ export async function recordReports<Tables>(
   const known = await lockKnown(transaction, reports)
   const present = await asPresentTerms(transaction, reports, known, decimalsOf)
   const steps = reports.map((report, index) => stepOf(report, known[index], present[index] as Report))
-  const similar = await findSimilar(
-    transaction,
-    steps.filter(isArrivingByBank).map(({ report, after }) => ({ report, depositId: after.id })),
-  )
+  const { places, owners, similar } = await findPlaces(transaction, steps)
   const moves = await movesOf(
     transaction,
     steps
       .filter(({ effect, report }) => effect !== 'conflict' && similar.get(report)?.kind !== 'ambiguous')
-      .map((step) => heldStep(step, similar.get(step.report))),
+      .map((step) => placedStep(heldStep(step, similar.get(step.report)), owners, places.get(step.report))),
     settings,
   )
-  const credits = moves.flatMap(({ credit }) => credit ?? [])
-  const completions = await completionsOf(transaction, credits, convert)
-  const firsts = moves.filter(({ before }) => before === undefined)
-  if (firsts.length > 0) await keepDepositMode(transaction, settings.isSandbox)
-  const createdAt = await insertDeposits(transaction, firsts)
-  const others = moves.filter(({ before }) => before !== undefined)
-  await recordSightings(transaction, others)
-  await changeDeposits(
+  const completions = await completionsOf(
     transaction,
-    others.filter(isChanged).map(({ after }) => after),
+    moves.flatMap(({ credit }) => credit ?? []),
+    convert,
   )
-  await writeAudits(transaction, [
-    ...moves.flatMap((move) => auditOf(move, decimalsOf)),
-    ...completions.map(completionAudit),
-  ])
-  await recordConversions(
-    transaction,
-    completions.map(({ done }) => done),
-  )
-  const conversions = completions.flatMap(({ start, done }) => conversionPostings(start, done.amounts))
-  const credited = credits.map((credit) => creditPosting(credit, 'external'))
-  const unattributed = moves.filter((move) => move.owner === undefined && becomesCompleted(move))
-  await post(transaction, [...credited, ...conversions, ...unattributed.map(({ after }) => unattributedPosting(after))])
-  await showAndStart(transaction, moves, completions, settings)
+  const createdAt = await writeMoves(transaction, { moves, completions, settings, decimalsOf })
   const completed = new Set(completions.map(({ start }) => start.depositId))
   const documents = new Map(
-    firsts.map(({ after }) => [after.id, newDepositDocument(after, assets, createdAt as string)]),
+    moves.filter(isFirst).map(({ after }) => [after.id, newDepositDocument(after, assets, createdAt as string)]),
   )
   const outcomes = steps.map((step): Outcome => {
     const like = similar.get(step.report)
@@ -157,6 +86,39 @@ export async function recordReports<Tables>(
     decimalsOf,
   )
   return outcomes
+}
+
+/** The places at which the reported payments arrived, the deposits' owners, and similar payments, by report. */
+async function findPlaces<Tables>(transaction: Transaction<Tables>, steps: readonly Step[]) {
+  const arriving = steps.filter(isArrivingByBank)
+  const placing = steps.filter((step) => isPlacing(step) || arriving.includes(step))
+  const [found] = await Promise.all([
+    findArrived(
+      transaction,
+      placing.map(({ report }) => report),
+    ),
+    lockAmounts(
+      transaction,
+      arriving.map(({ report }) => report),
+    ),
+  ])
+  const places = new Map(placing.map(({ report }, index) => [report, found[index]]))
+  const profileIds = [...found.map((place) => place?.profileId), ...steps.map(({ after }) => after.profile_id)]
+  const [owners, similar] = await Promise.all([
+    ownersOf(
+      transaction,
+      profileIds.flatMap((id) => id ?? []),
+    ),
+    findSimilar(
+      transaction,
+      arriving.map(({ report, after }) => ({
+        report,
+        depositId: after.id,
+        profileId: places.get(report)?.profileId ?? null,
+      })),
+    ),
+  ])
+  return { places, owners, similar }
 }
 
 function refusalOf(outcome: Outcome, report: Report): readonly RefusedReport[] {
@@ -208,20 +170,9 @@ function heldStep(step: Step, similar: Similar | undefined): Step {
 
 async function movesOf<Tables>(
   transaction: Transaction<Tables>,
-  steps: readonly Step[],
+  placed: readonly PlacedStep[],
   settings: DepositSettings,
 ): Promise<readonly Move[]> {
-  const placing = steps.filter(({ effect }) => effect === 'create' || effect === 'complete')
-  const attributions = await attribute(
-    transaction,
-    placing.map(({ report }) => report),
-  )
-  const found = new Map(placing.map((step, index) => [step, attributions[index]]))
-  const owners = await ownersOf(
-    transaction,
-    steps.flatMap(({ after }) => after.profile_id ?? []),
-  )
-  const placed = steps.map((step) => placedStep(step, owners, found.get(step)))
   const creditables = placed.flatMap(({ owner, arrived, after: deposit, ...step }) =>
     owner === undefined || !becomesCompleted(step) ? [] : [{ owner, arrived, deposit }],
   )
@@ -237,12 +188,13 @@ async function movesOf<Tables>(
 }
 
 /** The step with its deposit's owner, and with the address or memo at which it arrived. */
-function placedStep(step: Step, owners: ReadonlyMap<string, Owner>, attribution: Attribution | undefined) {
-  const { before, after, effect } = step
+function placedStep(step: Step, owners: ReadonlyMap<string, Owner>, found: Place | undefined): PlacedStep {
+  const { before, after } = step
+  const place = isPlacing(step) ? found : undefined
   const isKept = after.profile_id !== null
-  const owner = isKept ? owners.get(after.profile_id as string) : attribution?.owner
-  const arrived = isKept ? arrivedOf(after, attribution) : (attribution ?? NOWHERE)
-  if (effect !== 'create' && effect !== 'complete') return { ...step, owner, arrived }
+  const owner = owners.get(after.profile_id ?? place?.profileId ?? '')
+  const arrived = isKept ? arrivedOf(after, place) : (place ?? NOWHERE)
+  if (!isPlacing(step)) return { ...step, owner, arrived }
   // The transfer with the deposit's id stays with the profile that saw it first.
   const isMoved = typeof before?.profile_id === 'string' && before.profile_id !== owner?.profileId
   const placed = {
@@ -256,102 +208,17 @@ function placedStep(step: Step, owners: ReadonlyMap<string, Owner>, attribution:
 }
 
 /** The address or memo at which a deposit with an owner arrived. Neither is set when the operator assigned it. */
-function arrivedOf(deposit: DepositValues, attribution: Arrived = NOWHERE): Arrived {
-  const { address } = attribution
+function arrivedOf(deposit: DepositValues, { address }: Arrived = NOWHERE): Arrived {
   return {
     address: address !== undefined && address.id === deposit.deposit_address_id ? address : undefined,
     fiatInstructionsId: deposit.fiat_instructions_id ?? undefined,
   }
 }
 
-function becomesCompleted({ effect, report }: Pick<Step, 'effect' | 'report'>): boolean {
-  return effect === 'complete' || (effect === 'create' && report.status === 'COMPLETED')
-}
-
-function isChanged({ before, after }: Step): boolean {
-  return (Object.keys(after) as (keyof DepositValues)[]).some((name) => after[name] !== before?.[name])
-}
-
 function mostConfirmations(before: DepositRow | undefined, { confirmations }: Report): number | null {
   const known = before?.confirmations ?? null
   if (known === null || confirmations === null) return confirmations ?? known
   return Math.max(known, confirmations)
-}
-
-/** The credit for an unattributed deposit. */
-export function unattributedPosting({ id: groupId, asset, amount, occurred_at: effectiveAt }: DepositValues): Posting {
-  const [debit, credit] = [{ bucket: 'external' }, { bucket: 'unattributed' }] as const
-  return { asset, amount: BigInt(amount), debit, credit, groupId, effectiveAt }
-}
-
-/** Writes the customers' transfers, and starts or completes the orchestrations. */
-async function showAndStart<Tables>(
-  transaction: Transaction<Tables>,
-  moves: readonly Move[],
-  completions: readonly Completion[],
-  { start }: DepositSettings,
-): Promise<void> {
-  const owned = moves.flatMap((move) => (move.owner === undefined ? [] : [{ ...move, owner: move.owner }]))
-  const appearing = owned.filter(({ before, after }) => before?.profile_id !== after.profile_id)
-  const starting = owned.filter(({ credit }) => credit?.wanted !== undefined)
-  const times = await nextCreationTimes(
-    transaction,
-    [...appearing, ...starting].map(({ owner }) => owner.customerId),
-  )
-  const timeOf = ({ customerId }: Pick<Owner, 'customerId'>) => times.get(customerId) as string
-  const entries = appearing.map((move) => transferOfMove(move, timeOf(move.owner)))
-  const converted = completions.flatMap(({ start: own, done }) =>
-    conversionTransfers(own, done.amounts, done.ids, timeOf(own)),
-  )
-  await insertTransfers(transaction, [...entries, ...converted])
-  await changeTransfers(transaction, moves.flatMap(transferChangeOf))
-  const results = new Map(completions.map(({ start: own, done }) => [own.id, { done }]))
-  const starts = starting.flatMap(({ credit }) => {
-    const own = orchestrationOf(credit as Credit)
-    return own === undefined ? [] : [{ ...own, ...results.get(own.id), createdAt: timeOf(own) }]
-  })
-  await startOrchestrations(transaction, starts, start)
-}
-
-function transferOfMove({ after, arrived, owner }: Move & { readonly owner: Owner }, createdAt: string) {
-  const shown = { ...after, memo_id: after.memo_id ?? arrived.memo ?? null }
-  return transferOf(shown, owner, arrived.address?.metadata ?? {}, createdAt)
-}
-
-/**
- * The change to the deposit's previous transfer. When the deposit now belongs to another profile, that transfer becomes
- * FAILED.
- */
-function transferChangeOf(move: Move): readonly TransferChange[] {
-  const { before, after, isReplacing } = move
-  if (before === undefined || before.profile_id === null || !isChanged(move)) return []
-  const id = transferIdOf(before)
-  if (before.profile_id !== after.profile_id) return [{ id, status: 'FAILED' }]
-  const { status, secondary_status, disposition, confirmations } = after
-  const change = {
-    id,
-    ...(status === before.status ? {} : { status }),
-    ...(secondary_status === null ? {} : { secondaryStatus: shownSecondaryStatus(secondary_status) }),
-    ...(disposition === null ? {} : { disposition }),
-    ...(confirmations === null ? {} : { confirmations }),
-  }
-  return [isReplacing ? { ...transferOfMove(move as Move & { owner: Owner }, before.created_at), ...change } : change]
-}
-
-function auditOf({ report, before, after, effect, isReplacing }: Move, decimalsOf: DecimalsOf) {
-  if (!(effect in ACTIONS)) return []
-  const { source, externalId: external_id, status, reportedBy: actor } = report
-  const disposition = status === 'COMPLETED' ? (after.disposition ?? undefined) : undefined
-  const orchestration_id = after.orchestration_id ?? undefined
-  const replaced = isReplacing && before !== undefined ? { replaced: replacedTerms(before, after, decimalsOf) } : {}
-  return [
-    {
-      actor,
-      action: ACTIONS[effect as keyof typeof ACTIONS],
-      subject: after.id,
-      detail: { source, external_id, status, disposition, orchestration_id, ...replaced },
-    },
-  ]
 }
 
 function outcomeOf(

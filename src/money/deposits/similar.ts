@@ -8,7 +8,6 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { lockNames } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
-import { attribute } from './attribution.ts'
 import { areNear } from './bank-reference.ts'
 import type { Report } from './report.ts'
 
@@ -22,6 +21,8 @@ export interface Similar {
 export interface Arriving {
   readonly report: Report
   readonly depositId: string
+  /** Null when it is not known. */
+  readonly profileId: string | null
 }
 
 interface Candidate {
@@ -38,6 +39,12 @@ interface Candidate {
 const DAYS_MAX = 7
 /** The most payments compared with one report, the newest first. */
 const CANDIDATES_MAX = 1_000
+
+/** Waits for other reports with these amounts. Must be called before `findSimilar`. */
+export async function lockAmounts<Tables>(transaction: Transaction<Tables>, reports: readonly Report[]): Promise<void> {
+  if (reports.length > 0) await lockNames(transaction, 'bank amount', reports.map(amountKey))
+}
+
 /** Each report's similar payment. All reports are about bank payments. Reports without a similar payment are absent. */
 export async function findSimilar<Tables>(
   transaction: Transaction<Tables>,
@@ -45,18 +52,12 @@ export async function findSimilar<Tables>(
 ): Promise<ReadonlyMap<Report, Similar>> {
   const found = new Map<Report, Similar>()
   if (arriving.length === 0) return found
-  const reports = arriving.map(({ report }) => report)
-  await lockNames(transaction, 'bank amount', reports.map(amountKey))
-  const attributions = await attribute(transaction, reports)
-  const profileIds = attributions.map((found) => found?.owner.profileId ?? null)
-  const stored = await candidatesOf(transaction, arriving, profileIds)
-  for (const [index, { report, depositId }] of arriving.entries()) {
-    const profileId = profileIds[index] as string | null
-    const together = arriving.slice(0, index).flatMap((other, place): readonly Candidate[] => {
+  const stored = await candidatesOf(transaction, arriving)
+  for (const [index, { report, depositId, profileId }] of arriving.entries()) {
+    const together = arriving.slice(0, index).flatMap((other): readonly Candidate[] => {
       if (amountKey(other.report) !== amountKey(report) || found.get(other.report)?.kind === 'ambiguous') return []
       const { bankReference: bank_reference, source } = other.report
-      const profile_id = profileIds[place] as string | null
-      if (profile_id !== null && profileId !== null && profile_id !== profileId) return []
+      if (other.profileId !== null && profileId !== null && other.profileId !== profileId) return []
       return [{ id: other.depositId, bank_reference, is_named: source === report.source }]
     })
     const candidates = [...together, ...stored.filter(({ number }) => number === index)].filter(
@@ -74,11 +75,7 @@ function amountKey({ network, asset, amount }: Report): string {
 }
 
 /** The store leaves out other profiles' payments, which are the most where many payments have the same amount. */
-async function candidatesOf<Tables>(
-  transaction: Transaction<Tables>,
-  arriving: readonly Arriving[],
-  profileIds: readonly (string | null)[],
-) {
+async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: readonly Arriving[]) {
   const { rows } = await sql<Candidate & { readonly number: number }>`
     select wanted.number, known.id, known.bank_reference,
       case when wanted.bank_reference is null or known.bank_reference is null then exists (
@@ -92,7 +89,7 @@ async function candidatesOf<Tables>(
       ['amount', 'numeric', ({ report }) => report.amount],
       ['occurred_at', 'timestamptz', ({ report }) => report.occurredAt],
       ['bank_reference', 'text', ({ report }) => report.bankReference],
-      ['profile_id', 'uuid', (_, index) => profileIds[index]],
+      ['profile_id', 'uuid', ({ profileId }) => profileId],
     ])}
     cross join lateral (
       select id, profile_id, bank_reference from deposits

@@ -103,7 +103,16 @@ export async function lockBalances<Tables>(
  * one balance's ids are in commit order.
  */
 export async function post<Tables>(transaction: Transaction<Tables>, requested: readonly Posting[]): Promise<void> {
-  if (requested.length === 0) return
+  const write = await preparePostings(transaction, requested)
+  await write()
+}
+
+/** Like `post`, up to the locks. The returned function writes. */
+export async function preparePostings<Tables>(
+  transaction: Transaction<Tables>,
+  requested: readonly Posting[],
+): Promise<() => Promise<void>> {
+  if (requested.length === 0) return async () => undefined
   const balances = await lockBalances(transaction, balanceChanges(requested))
   const postings = withRepayments(requested, balances)
   const changes = balanceChanges(postings)
@@ -112,7 +121,7 @@ export async function post<Tables>(transaction: Transaction<Tables>, requested: 
     effective_at: sql`coalesce(effective_at, ${NOW})`,
     created_at: NOW,
   })
-  await sql`
+  const statement = sql`
     with written as (${written} returning id)
     update balances set
       ${sql.join(PROFILE_BUCKETS.map((bucket) => sql.raw(`${bucket} = balances.${bucket} + wanted.${bucket}`)))},
@@ -120,7 +129,8 @@ export async function post<Tables>(transaction: Transaction<Tables>, requested: 
       last_posting_id = (select max(id) from written)
     from ${unnested(changes, CHANGE)}
     where balances.profile_id = wanted.profile_id and balances.asset = wanted.asset
-  `.execute(transaction)
+  `
+  return async () => void (await statement.execute(transaction))
 }
 
 function profileOf(account: LedgerAccount): string | null {

@@ -1,7 +1,9 @@
 /**
  * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines, the same on both
  * engines. The connection is given back exactly once and without an open transaction, and the caller gets its result or
- * an error by its deadline, even when the connection needs longer.
+ * an error by its deadline, even when the connection needs longer. A transaction's statements that are issued in the
+ * same event-loop tick are sent together, which costs one exchange with the engine. When one fails, those after it are
+ * not executed.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -18,6 +20,20 @@ export interface StatementOutcome extends StatementResult {
   readonly command: string
 }
 
+export interface Statement {
+  /** One statement, or several without parameters. */
+  readonly text: string
+  readonly parameters: WrittenParameters
+}
+
+/** The results of statements sent together. */
+export interface Outcomes {
+  /** In the order of the statements, up to the first failure. */
+  readonly outcomes: readonly StatementOutcome[]
+  /** Why the next statement failed. */
+  readonly failure?: Error
+}
+
 /** The engine's connection, in use until `giveBack`. */
 export interface EngineConnection {
   /** False when it is lost, together with its transaction. */
@@ -29,8 +45,11 @@ export interface EngineConnection {
    * the engine cannot cancel statements.
    */
   limitText(millisecondsMax: number): string | undefined
-  /** Runs one statement at a time. After `millisecondsMax` the connection is lost. */
-  run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome>
+  /**
+   * Runs these statements in order, up to the first failure. The previous call must have returned. When they take more
+   * than `millisecondsMax` each, the connection is lost.
+   */
+  run(statements: readonly Statement[], millisecondsMax: number): Promise<Outcomes>
   /**
    * Called once, when no statement runs. Resolves when the committed work is durable. Rejects when that is unknown: the
    * work may or may not be stored.
@@ -53,6 +72,19 @@ export interface CallerConnectionOptions {
 /** `held` until the caller has finished or got an error. The connection is given back when no statement runs. */
 type State = 'held' | 'idle-too-long' | 'late' | 'released'
 
+/** A statement that has not been sent. */
+interface Waiting extends Statement {
+  /** False for `begin`, `commit` and `rollback`, to which the caller's limit does not apply. */
+  readonly isOfWork: boolean
+  readonly resolve: (outcome: StatementOutcome) => void
+  readonly reject: (error: Error) => void
+}
+
+/** PostgreSQL's code for statements after a failed one in its transaction. */
+const IN_FAILED_TRANSACTION = '25P02'
+
+const ROLLBACK: Statement = { text: 'rollback', parameters: [] }
+
 const REFUSALS: Readonly<Partial<Record<State, string>>> = {
   'idle-too-long': 'the transaction was idle for too long and was rolled back',
   late: 'the store did not answer in time',
@@ -63,8 +95,9 @@ export class CallerConnection implements StoreConnection {
   #state: State = 'held'
   #inTransaction = false
   #statements = 0
-  /** Settles when the last statement has finished. Never rejects. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #waiting: Waiting[] = []
+  /** Settles when no statement runs and none waits. Never rejects. */
+  #sending: Promise<void> | undefined
   #running = 0
   #idleSinceMilliseconds = 0
   #idleTimer: Timer | undefined
@@ -79,7 +112,10 @@ export class CallerConnection implements StoreConnection {
 
   async begin(): Promise<void> {
     this.#inTransaction = true
-    await this.#run(this.#options.connection.beginText, [])
+    const begun = this.#run(this.#options.connection.beginText, [])
+    // Otherwise it is sent together with the first statement, which fails when it does.
+    if (this.#options.isFirstStatementOnly) await begun
+    else begun.catch(() => undefined)
     this.#watchIdle()
   }
 
@@ -88,7 +124,7 @@ export class CallerConnection implements StoreConnection {
     this.#inTransaction = false
     // PostgreSQL reports success when a failed transaction commits, with the command tag ROLLBACK.
     if (command === 'ROLLBACK') {
-      throw new StatementFailed('a statement in the transaction failed. Nothing was stored', '25P02')
+      throw new StatementFailed('a statement in the transaction failed. Nothing was stored', IN_FAILED_TRANSACTION)
     }
   }
 
@@ -109,9 +145,12 @@ export class CallerConnection implements StoreConnection {
   /** Waits for the running statement, rolls an open transaction back, gives the connection back. */
   async #end(): Promise<void> {
     const { connection, statementMillisecondsMax } = this.#options
-    await this.#last
+    await this.#sending
     try {
-      if (this.#inTransaction && connection.isAlive) await connection.run('rollback', [], statementMillisecondsMax)
+      if (this.#inTransaction && connection.isAlive) {
+        const { failure } = await connection.run([ROLLBACK], statementMillisecondsMax)
+        if (failure !== undefined) throw failure
+      }
     } finally {
       await connection.giveBack()
     }
@@ -124,7 +163,6 @@ export class CallerConnection implements StoreConnection {
     this.#end().catch(() => undefined)
   }
 
-  /** @param isOfWork false for `begin`, `commit` and `rollback`, to which the caller's limit does not apply */
   #run(text: string, parameters: readonly unknown[], isOfWork = false): Promise<StatementOutcome> {
     assert(this.#state !== 'released', 'a transaction was used after its end')
     const refusal = REFUSALS[this.#state]
@@ -132,23 +170,50 @@ export class CallerConnection implements StoreConnection {
     const isFirst = this.#statements++ === 0
     const written = parameters.map(writeParameter)
     this.#running++
-    const result = this.#last.then(() => this.#runNow(text, written, isOfWork))
+    const result = new Promise<StatementOutcome>((resolve, reject) => {
+      this.#waiting.push({ text, parameters: written, isOfWork, resolve, reject })
+    })
     const answered = () => {
       this.#running--
       this.#idleSinceMilliseconds = this.#options.clock.monotonicMilliseconds()
     }
-    this.#last = result.then(answered, answered)
+    result.then(answered, answered)
+    this.#sending ??= this.#sendWaiting()
     return isFirst || !this.#options.isFirstStatementOnly ? this.#beforeDeadline(result) : result
   }
 
-  /** Runs a statement. The previous ones have finished. */
-  async #runNow(text: string, parameters: WrittenParameters, isOfWork: boolean): Promise<StatementOutcome> {
-    const { connection, clock, deadlineMilliseconds, isFirstStatementOnly, statementMillisecondsMax } = this.#options
-    if (isOfWork && this.#inTransaction && !isFirstStatementOnly) {
-      const limitText = connection.limitText(deadlineMilliseconds - clock.monotonicMilliseconds())
-      if (limitText !== undefined) await connection.run(limitText, [], statementMillisecondsMax)
+  async #sendWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // By then the caller has issued everything that it does not make depend on an answer.
+      if (this.#inTransaction) await new Promise((resolve) => process.nextTick(resolve))
+      await this.#send(this.#waiting.splice(0))
     }
-    return await connection.run(text, parameters, statementMillisecondsMax)
+    this.#sending = undefined
+  }
+
+  /** Sends statements together. The previous ones have finished. */
+  async #send(waiting: readonly Waiting[]): Promise<void> {
+    const { connection, statementMillisecondsMax } = this.#options
+    const all = this.#withLimit(waiting)
+    const statements = all.map(({ text, parameters }) => ({ text, parameters }))
+    const { outcomes, failure } = await connection.run(statements, statementMillisecondsMax)
+    for (const [index, { resolve, reject }] of all.entries()) {
+      const outcome = outcomes[index]
+      if (outcome !== undefined) resolve(outcome)
+      else reject(errorOf(failure as Error, index === outcomes.length))
+    }
+  }
+
+  /** The statements, with the one that limits a transaction's later statements where it is needed. */
+  #withLimit(waiting: readonly Waiting[]): readonly Waiting[] {
+    const { connection, clock, deadlineMilliseconds, isFirstStatementOnly } = this.#options
+    const first = waiting.findIndex(({ isOfWork }) => isOfWork)
+    if (first < 0 || !this.#inTransaction || isFirstStatementOnly) return waiting
+    const text = connection.limitText(deadlineMilliseconds - clock.monotonicMilliseconds())
+    if (text === undefined) return waiting
+    const ignore = () => undefined
+    const limit = { text, parameters: [], isOfWork: false, resolve: ignore, reject: ignore }
+    return waiting.toSpliced(first, 0, limit)
   }
 
   /**
@@ -188,4 +253,10 @@ export class CallerConnection implements StoreConnection {
     const wait = Math.min(TRANSACTION_IDLE_MILLISECONDS_MAX - idleMilliseconds, Math.max(untilDeadline, 1))
     this.#idleTimer = clock.schedule(wait, () => this.#watchIdle())
   }
+}
+
+/** A statement's error. @param hasFailed whether it is the one that failed: the others were not executed */
+function errorOf(failure: Error, hasFailed: boolean): Error {
+  if (hasFailed || !(failure instanceof StatementFailed)) return failure
+  return new StatementFailed('an earlier statement in the transaction failed', IN_FAILED_TRANSACTION)
 }

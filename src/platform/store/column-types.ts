@@ -80,6 +80,13 @@ export function affectedRowsOf(command: string, rowCount: number | null | undefi
   return WRITING_COMMANDS.has(command) ? (rowCount ?? undefined) : undefined
 }
 
+/** A command tag's parts, such as `INSERT` and 3 for `INSERT 0 3`. */
+export function readTag(tag: string): { readonly command: string; readonly rowCount: number | undefined } {
+  const [command = '', ...rest] = tag.split(' ')
+  const count = rest.at(-1)
+  return { command, rowCount: count === undefined ? undefined : Number(count) }
+}
+
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?\+00$/
 
 function readInstant(text: string): string {

@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Throttle } from '../base/throttle.ts'
+import type { Outcomes } from './caller-connection.ts'
 import { StoreCorrupt } from './db.ts'
 
 /** The page for the operator, under `docs/`. */
@@ -34,14 +35,11 @@ export class Corruption {
     return this.#first
   }
 
-  /** Settles as the statement does, and notes its error when that reports corruption. */
-  async watch<Result>(statement: Promise<Result>): Promise<Result> {
-    try {
-      return await statement
-    } catch (error) {
-      if (error instanceof StoreCorrupt) this.#note(error)
-      throw error
-    }
+  /** The statements' outcomes. Notes their failure when it reports corruption. */
+  async watch(statements: Promise<Outcomes>): Promise<Outcomes> {
+    const outcomes = await statements
+    if (outcomes.failure instanceof StoreCorrupt) this.#note(outcomes.failure)
+    return outcomes
   }
 
   #note({ message: reason }: StoreCorrupt): void {

@@ -1,6 +1,5 @@
 /**
- * The lifecycle of the embedded store's thread: start, one statement at a time, restart when it exits or does not
- * answer. PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after
+ * The lifecycle of the embedded store's thread: start, one request at a time, restart when it exits or does not answer. PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after
  * a crash: committed transactions are kept, the open one is lost. Lack of disk space, memory or file descriptors also
  * ends the thread. The next one is started when they are available. It never repeats a statement, and never runs two
  * threads on one folder.
@@ -15,10 +14,10 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
 import { untilAborted, wait, withTimeLimit } from '../base/time-limit.ts'
-import type { StatementOutcome } from './caller-connection.ts'
+import type { Outcomes } from './caller-connection.ts'
 import { isCorrupt } from './corruption.ts'
 import { StatementFailed, StoreCorrupt, StoreTooSlow, StoreUnavailable } from './db.ts'
-import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
+import type { WorkerAnswer, WorkerFailure, WorkerMessage, WorkerRequest, WorkerStart } from './embedded-worker.ts'
 import { syncFoldersAbove, syncTree } from './folder-sync.ts'
 import {
   CLOSE_MILLISECONDS_MAX,
@@ -47,8 +46,7 @@ export interface EngineOptions {
 }
 
 interface Pending {
-  readonly resolve: (result: StatementOutcome) => void
-  readonly reject: (error: Error) => void
+  readonly resolve: (result: Outcomes) => void
   readonly timer: Timer
 }
 
@@ -110,19 +108,19 @@ export class EmbeddedEngine {
   }
 
   /**
-   * Runs one statement in that thread. A timeout ends the thread, and the caller's transaction with it.
-   * @param isFlushDeferred whether its commit becomes durable only with the next flush
+   * Runs a request's statements in that thread. When they take longer than `millisecondsMax` each, the thread ends, and
+   * the caller's transaction with it.
    */
-  run(
-    life: EngineLife,
-    { text, parameters, isFlushDeferred }: WorkerRequest,
-    millisecondsMax: number,
-  ): Promise<StatementOutcome> {
-    if (life !== this.#life) return Promise.reject(new StoreUnavailable('the embedded store was restarted meanwhile'))
-    assert(this.#pending === undefined, 'two statements at once on one connection')
-    return new Promise((resolve, reject) => {
+  run(life: EngineLife, request: WorkerRequest, millisecondsMax: number): Promise<Outcomes> {
+    if (life !== this.#life)
+      return Promise.resolve({
+        outcomes: [],
+        failure: new StoreUnavailable('the embedded store was restarted meanwhile'),
+      })
+    assert(this.#pending === undefined, 'two requests at once on one connection')
+    return new Promise((resolve) => {
       const { clock } = this.#options
-      const timer = clock.schedule(millisecondsMax, () => {
+      const timer = clock.schedule(millisecondsMax * request.statements.length, () => {
         // After a pause in this process the answer may have arrived and not been read yet.
         clock.endOfTick(() => {
           if (this.#pending !== pending) return
@@ -131,9 +129,9 @@ export class EmbeddedEngine {
           this.#lose(life, reason)
         })
       })
-      const pending = { resolve, reject, timer }
+      const pending = { resolve, timer }
       this.#pending = pending
-      life.postMessage({ text, parameters, isFlushDeferred } satisfies WorkerRequest)
+      life.postMessage(request satisfies WorkerMessage)
     })
   }
 
@@ -178,7 +176,7 @@ export class EmbeddedEngine {
   /** Lets the thread close its folder, up to the time limit. */
   async #end(worker: Worker): Promise<void> {
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    worker.postMessage({ text: null, parameters: [], isFlushDeferred: false } satisfies WorkerRequest)
+    worker.postMessage(null satisfies WorkerMessage)
     await this.#before(CLOSE_MILLISECONDS_MAX, ended)
     await worker.terminate()
   }
@@ -197,24 +195,14 @@ export class EmbeddedEngine {
     assert(pending !== undefined, 'the store answered without a request')
     this.#pending = undefined
     pending.timer.cancel()
-    if (answer.type === 'result') {
-      this.#newLogSegments = answer.newLogSegments
-      pending.resolve(answer)
+    this.#newLogSegments = answer.newLogSegments
+    const { outcomes, failure } = answer
+    if (failure === undefined) {
+      pending.resolve({ outcomes })
       return
     }
-    const { message, sqlState, constraint } = answer.failure
-    if (isCorrupt(sqlState)) {
-      pending.reject(new StoreCorrupt(`${message} (${sqlState})`))
-      return
-    }
-    if (!isOutOfResources(sqlState)) {
-      pending.reject(new StatementFailed(message, sqlState, constraint))
-      return
-    }
-    pending.reject(
-      new StoreUnavailable(`the embedded store cannot execute the statement now: ${message} (${sqlState})`),
-    )
-    this.#lose(worker, message, true)
+    pending.resolve({ outcomes, failure: errorOf(failure) })
+    if (isOutOfResources(failure.sqlState)) this.#lose(worker, failure.message, true)
   }
 
   /**
@@ -242,7 +230,7 @@ export class EmbeddedEngine {
     const pending = this.#pending
     this.#pending = undefined
     pending?.timer.cancel()
-    pending?.reject(error)
+    pending?.resolve({ outcomes: [], failure: error })
   }
 
   async #restart(lost: Worker, lacksResources: boolean): Promise<void> {
@@ -320,6 +308,12 @@ export class EmbeddedEngine {
 /** SQLSTATE classes 53 (insufficient resources: disk, memory, descriptors) and 58 (system error). */
 function isOutOfResources(sqlState: string): boolean {
   return sqlState.startsWith('53') || sqlState.startsWith('58')
+}
+
+function errorOf({ message, sqlState, constraint }: WorkerFailure): Error {
+  if (isCorrupt(sqlState)) return new StoreCorrupt(`${message} (${sqlState})`)
+  if (!isOutOfResources(sqlState)) return new StatementFailed(message, sqlState, constraint)
+  return new StoreUnavailable(`the embedded store cannot execute the statement now: ${message} (${sqlState})`)
 }
 
 /** Fails while the store cannot write: opening the folder needs a descriptor, and recovery disk space. */

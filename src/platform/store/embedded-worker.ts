@@ -1,5 +1,5 @@
 /**
- * The embedded store's thread: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one statement at a time
+ * The embedded store's thread: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one request at a time
  * with converted rows, so the main thread neither runs queries nor parses rows. Transactions and callers are handled by
  * `caller-connection`. A commit is synced to the disk before its answer, unless the request defers the sync to a later
  * flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder) ends the
@@ -7,7 +7,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
-import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
+import type { Outcomes, Statement, StatementOutcome } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 import { DurableFiles, openDurably, type PGlite, type Results, requireDurability } from './durable-files.ts'
 import { PLAN_SETTING, PreparedStatements } from './prepared-statements.ts'
@@ -19,11 +19,13 @@ export interface WorkerStart {
   readonly channels: readonly string[]
 }
 
+/** A message to the thread. Null asks it to close the folder and end. */
+export type WorkerMessage = WorkerRequest | null
+
 export interface WorkerRequest {
-  /** A statement, or several without parameters. Null asks the thread to close the folder and end. */
-  readonly text: string | null
-  readonly parameters: WrittenParameters
-  /** Whether its commit becomes durable only with the next flush. */
+  /** Executed in order, up to the first failure. */
+  readonly statements: readonly Statement[]
+  /** Whether a commit becomes durable only with the next flush. */
   readonly isFlushDeferred: boolean
 }
 
@@ -38,8 +40,10 @@ export type WorkerAnswer =
   | { readonly type: 'ready' }
   /** The last message from an ending thread. */
   | { readonly type: 'broken'; readonly reason: string }
-  | ({ readonly type: 'result'; readonly newLogSegments: number } & StatementOutcome)
-  | { readonly type: 'failure'; readonly failure: WorkerFailure }
+  | ({ readonly type: 'result'; readonly newLogSegments: number; readonly failure?: WorkerFailure } & Pick<
+      Outcomes,
+      'outcomes'
+    >)
   | { readonly type: 'notification'; readonly channel: string; readonly payload: string }
 
 const ROWS_AS_TEXT = { rowMode: 'array' } as const
@@ -56,14 +60,14 @@ let isFlushDeferred = false
 const files = new DurableFiles(folder, (error) => end(panic || String(error)))
 const database = await openDatabase()
 const prepared = new PreparedStatements(database)
-port.on('message', async (request: WorkerRequest) => {
-  if (request.text === null) {
+port.on('message', async (request: WorkerMessage) => {
+  if (request === null) {
     await database.close()
     port.close()
     return
   }
   // A rejection here is not caught: it ends the thread, which is the answer to what `execute` throws.
-  answer(await execute(request.text, request))
+  answer(await execute(request))
 })
 answer({ type: 'ready' })
 
@@ -93,23 +97,27 @@ async function openDatabase(): Promise<PGlite> {
   return opened
 }
 
-async function execute(text: string, request: WorkerRequest): Promise<WorkerAnswer> {
-  const { parameters } = request
+async function execute({ statements, isFlushDeferred: isDeferred }: WorkerRequest): Promise<WorkerAnswer> {
+  const outcomes: StatementOutcome[] = []
   try {
-    if (request.isFlushDeferred !== isFlushDeferred) {
-      await database.exec(`set synchronous_commit = ${request.isFlushDeferred ? 'off' : 'on'}`)
-      isFlushDeferred = request.isFlushDeferred
+    if (isDeferred !== isFlushDeferred) {
+      await database.exec(`set synchronous_commit = ${isDeferred ? 'off' : 'on'}`)
+      isFlushDeferred = isDeferred
     }
-    const raw = parameters.length === 0 ? await executeTexts(text) : await prepared.execute(text, parameters)
-    // PGlite may swallow an exception that is not PostgreSQL's. An executed statement has a command.
-    if (raw?.command === undefined || raw.command === '') throw new Error('a statement ended without a result')
-    if (raw.command === 'CHECKPOINT') files.checkpointed()
-    const { command, newLogSegments } = { command: raw.command, newLogSegments: files.newLogSegments }
-    const rows = namedRows(raw.fields, raw.rows)
-    return { type: 'result', rows, command, affectedRows: affectedRowsOf(command, raw.rowCount), newLogSegments }
+    for (const statement of statements) outcomes.push(await executeOne(statement))
+    return { type: 'result', outcomes, newLogSegments: files.newLogSegments }
   } catch (error) {
-    return { type: 'failure', failure: failureOf(error) }
+    return { type: 'result', outcomes, failure: failureOf(error), newLogSegments: files.newLogSegments }
   }
+}
+
+async function executeOne({ text, parameters }: Statement): Promise<StatementOutcome> {
+  const raw = parameters.length === 0 ? await executeTexts(text) : await prepared.execute(text, parameters)
+  // PGlite may swallow an exception that is not PostgreSQL's. An executed statement has a command.
+  if (raw?.command === undefined || raw.command === '') throw new Error('a statement ended without a result')
+  const { command } = raw
+  if (command === 'CHECKPOINT') files.checkpointed()
+  return { rows: namedRows(raw.fields, raw.rows), command, affectedRows: affectedRowsOf(command, raw.rowCount) }
 }
 
 /** The simple protocol, as PostgreSQL's driver uses it without parameters: it takes several statements in one text. */

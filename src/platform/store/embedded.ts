@@ -167,8 +167,9 @@ function engineConnection(use: Use, patienceMilliseconds: number): EngineConnect
 
   async function flushAndRelease(): Promise<void> {
     try {
-      const flush = { text: FLUSH_TEXT, parameters: [], isFlushDeferred }
-      await engine.run(life, flush, patienceMilliseconds)
+      const flush = { statements: [{ text: FLUSH_TEXT, parameters: [] }], isFlushDeferred }
+      const { failure } = await engine.run(life, flush, patienceMilliseconds)
+      if (failure !== undefined) throw failure
       group.flushed()
     } finally {
       semaphore.release()
@@ -181,9 +182,9 @@ function engineConnection(use: Use, patienceMilliseconds: number): EngineConnect
     },
     beginText: 'begin',
     limitText: () => undefined,
-    run(text, parameters, millisecondsMax) {
-      hasWritten ||= !READING.test(text)
-      return corruption.watch(engine.run(life, { text, parameters, isFlushDeferred }, millisecondsMax))
+    run(statements, millisecondsMax) {
+      hasWritten ||= statements.some(({ text }) => !READING.test(text))
+      return corruption.watch(engine.run(life, { statements, isFlushDeferred }, millisecondsMax))
     },
     async giveBack() {
       if (engine.life !== life) {

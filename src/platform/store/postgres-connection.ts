@@ -1,16 +1,17 @@
 /**
- * One connection to a PostgreSQL server, in the only file that uses the driver. It converts the driver's rows and
+ * One connection to a PostgreSQL server. This file and `postgres-pipeline` alone use the driver. It converts the driver's rows and
  * errors to the store's, and enforces deadlines: a statement not answered in time closes the connection. It never
  * reconnects, never repeats a statement, and never repeats the address, which may contain a password, in a message.
  */
 import { Socket } from 'node:net'
 import { Client, DatabaseError, type QueryArrayResult } from 'pg'
 import type { Clock } from '../base/clock.ts'
-import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
+import type { Outcomes, Statement, StatementOutcome, WrittenParameters } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
 import { isCorrupt } from './corruption.ts'
 import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreCorrupt, StoreTooSlow, StoreUnavailable } from './db.ts'
 import { CANCEL_MARGIN_MILLISECONDS, CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
+import { type Executed, Pipeline } from './postgres-pipeline.ts'
 
 export interface ConnectionOptions {
   readonly url: string
@@ -38,6 +39,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '57P03': 'starting up or shutting down',
   '57P05': 'the session was idle for too long',
 }
+
+const BEGIN = 'begin'
 
 /** The driver leaves values as text. `column-types` converts them. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
@@ -115,12 +118,34 @@ export class PostgresConnection {
     )
     // Several statements in one text return an array of results, which the driver's types omit.
     const result = [answer].flat().at(-1) as QueryArrayResult<(string | null)[]>
-    const { command, fields, rows, rowCount } = result
+    return outcomeOf(result)
+  }
+
+  /**
+   * Runs statements in order, up to the first failure, each for up to `millisecondsMax`. The previous call must have
+   * returned. Statements with parameters are sent together, also with `begin`.
+   */
+  async runAll(statements: readonly Statement[], millisecondsMax: number): Promise<Outcomes> {
+    const outcomes: StatementOutcome[] = []
     try {
-      return { command, rows: namedRows(fields, rows), affectedRows: affectedRowsOf(command, rowCount) }
+      for (const part of partsOf(statements)) {
+        const [{ text, parameters }] = part
+        if (part.length === 1) outcomes.push(await this.run(text, parameters, millisecondsMax))
+        else await this.#runTogether(part, millisecondsMax * part.length, outcomes)
+      }
+      return { outcomes }
     } catch (error) {
-      if (error instanceof ColumnTypeProblem) throw new StatementFailed(error.message, '')
-      throw error
+      return { outcomes, failure: error as Error }
+    }
+  }
+
+  async #runTogether(statements: readonly Statement[], millisecondsMax: number, outcomes: StatementOutcome[]) {
+    if (!this.isAlive) throw new StoreUnavailable('the connection to the store was lost')
+    const pipeline = new Pipeline(statements)
+    try {
+      await this.#within(millisecondsMax, () => this.#client.query(pipeline).ended)
+    } finally {
+      for (const executed of pipeline.executed) outcomes.push(outcomeOf(executed))
     }
   }
 
@@ -208,8 +233,8 @@ export class PostgresConnection {
 
 /** The SQL for beginning a transaction with this limit per statement. */
 export function beginTextFor(clock: Clock, statementMillisecondsMax: number): string {
-  if (statementMillisecondsMax === STATEMENT_MILLISECONDS_MAX) return 'begin'
-  return `begin; ${limitTextFor(clock, serverMilliseconds(statementMillisecondsMax))}`
+  if (statementMillisecondsMax === STATEMENT_MILLISECONDS_MAX) return BEGIN
+  return `${BEGIN}; ${limitTextFor(clock, serverMilliseconds(statementMillisecondsMax))}`
 }
 
 /** The SQL for setting the server's limit for the transaction's later statements. */
@@ -225,4 +250,28 @@ function onServer({ slowness = 1 }: Clock, milliseconds: number): number {
 /** The server's limit for a statement, so it cancels before the caller's deadline. */
 export function serverMilliseconds(callerMilliseconds: number): number {
   return Math.max(1, Math.floor(callerMilliseconds - CANCEL_MARGIN_MILLISECONDS))
+}
+
+function outcomeOf({ command, fields, rows, rowCount }: Executed): StatementOutcome {
+  try {
+    return { command, rows: namedRows(fields, rows), affectedRows: affectedRowsOf(command, rowCount) }
+  } catch (error) {
+    if (error instanceof ColumnTypeProblem) throw new StatementFailed(error.message, '')
+    throw error
+  }
+}
+
+/** The statements in order, in parts that can be sent together. */
+function partsOf(statements: readonly Statement[]): readonly (readonly [Statement, ...Statement[]])[] {
+  const parts: [Statement, ...Statement[]][] = []
+  let canJoin = false
+  for (const statement of statements) {
+    // Without parameters a text may have several statements, which the extended protocol refuses.
+    const isOne = statement.parameters.length > 0 || statement.text === BEGIN
+    const last = parts.at(-1)
+    if (isOne && canJoin && last !== undefined) last.push(statement)
+    else parts.push([statement])
+    canJoin = isOne
+  }
+  return parts
 }

@@ -113,7 +113,7 @@ function engineConnection(
       limitMilliseconds = serverMilliseconds(millisecondsMax)
       return limitTextFor(clock, limitMilliseconds)
     },
-    run: (text, parameters, millisecondsMax) => corruption.watch(held.run(text, parameters, millisecondsMax)),
+    run: (statements, millisecondsMax) => corruption.watch(held.runAll(statements, millisecondsMax)),
     giveBack: async () => pool.giveBack(held),
   }
 }

@@ -4,6 +4,7 @@
  * The planner still sees each execution's parameters (`force_custom_plan`), so plans are those of an unprepared
  * statement. Protocol: PostgreSQL, "Frontend/Backend Protocol", extended query.
  */
+import { readTag } from './column-types.ts'
 import { type PGlite, protocol } from './durable-files.ts'
 import { PREPARED_STATEMENTS_MAX } from './limits.ts'
 
@@ -71,9 +72,7 @@ export class PreparedStatements {
       else if (message.name === 'commandComplete') tag = message.text
     }
     if (tag === undefined) return undefined
-    const [command = '', ...rest] = tag.split(' ')
-    const count = rest.at(-1)
-    return { fields: statement.fields, rows, command, rowCount: count === undefined ? undefined : Number(count) }
+    return { fields: statement.fields, rows, ...readTag(tag) }
   }
 
   /** Must be called with the commands executed without parameters. */

@@ -8,13 +8,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type CompiledQuery,
   type DatabaseConnection,
+  type Dialect,
   type Driver,
   Kysely,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
-  type Transaction,
+  Transaction,
   type TransactionSettings,
 } from 'kysely'
 import { assert } from '../base/assert.ts'
@@ -48,7 +49,10 @@ export interface TransactionOptions {
   readonly statementMillisecondsMax?: number
 }
 
-/** Called after each statement with its duration, without the wait for a connection, and its error, if any. */
+/**
+ * Called after each statement with the time until its answer, without the wait for a connection, and its error, if any.
+ * The time includes the statements sent before it in one message.
+ */
 export type StatementObserver = (seconds: number, error: unknown) => void
 
 export interface Queries {
@@ -64,6 +68,8 @@ export interface Queries {
 /** Where the asynchronous call that requests a connection is: before, in, or after a transaction's work. */
 interface TransactionContext {
   readonly options: TransactionOptions
+  /** Set when the transaction has begun. */
+  connection?: DatabaseConnection
   stage: 'starting' | 'working' | 'over'
 }
 
@@ -102,11 +108,13 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
       return new BuilderConnection(await acquire(context?.stage === 'starting' ? context.options : {}))
     },
     async beginTransaction(connection, settings: TransactionSettings) {
-      assert(contexts.getStore()?.stage === 'starting', 'a transaction begins with Db.transaction')
+      const context = contexts.getStore()
+      assert(context?.stage === 'starting', 'a transaction begins with Db.transaction')
       assert(
         Object.values(settings).every((value) => value === undefined),
         'every transaction is read committed',
       )
+      context.connection = connection
       await connectionOf(connection).begin()
     },
     commitTransaction: (connection) => connectionOf(connection).commit(),
@@ -114,13 +122,14 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
     releaseConnection: (connection) => connectionOf(connection).release(),
     destroy: async () => undefined,
   }
+  const dialect: Dialect = {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => driver,
+    createIntrospector: (database) => new PostgresIntrospector(database),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  }
   const builder = new Kysely<unknown>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => driver,
-      createIntrospector: (database) => new PostgresIntrospector(database),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
+    dialect,
     log(event) {
       const error = event.level === 'error' ? event.error : undefined
       for (const observe of observers) observe(event.queryDurationMillis / 1000, error)
@@ -143,7 +152,12 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
         try {
           return await builder.transaction().execute(async (transaction) => {
             context.stage = 'working'
-            return await work(transaction as Transaction<Tables>)
+            const connection = context.connection as DatabaseConnection
+            // The builder's own transaction would wait for each statement's answer before it sends the next one.
+            const executor = transaction.getExecutor().withConnectionProvider({
+              provideConnection: (consumer) => consumer(connection),
+            })
+            return await work(new Transaction<Tables>({ config: { dialect }, driver, dialect, executor }))
           })
         } finally {
           context.stage = 'over'

@@ -10,6 +10,7 @@ import { createLog, type Log } from '../../../src/platform/base/log.ts'
 import { StoreTooSlow, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { openEmbedded } from '../../../src/platform/store/embedded.ts'
 import { EmbeddedEngine } from '../../../src/platform/store/embedded-engine.ts'
+import type { WorkerMessage } from '../../../src/platform/store/embedded-worker.ts'
 import { patiently, sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { NodeClock } from '../../support/virtual-clock.ts'
@@ -36,23 +37,25 @@ vi.mock('node:worker_threads', async () => {
       super()
       if (thread.opens) setImmediate(() => this.emit('message', { type: 'ready' }))
     }
-    postMessage({ text }: { text: string | null }): void {
-      if (text === null) setImmediate(() => this.emit('exit', 0))
-      else
+    postMessage(message: WorkerMessage): void {
+      if (message === null) setImmediate(() => this.emit('exit', 0))
+      else {
+        const texts = message.statements.map(({ text }) => text)
         thread.requests.push({
-          text,
-          answer: (failure?: Failure) => this.emit('message', failure ? { type: 'failure', failure } : resultOf(text)),
+          text: texts.join('; '),
+          answer: (failure?: Failure) => this.emit('message', resultOf(failure ? [] : texts, failure)),
         })
+      }
     }
     async terminate(): Promise<number> {
       thread.terminated++
       return 0
     }
   }
-  const resultOf = (text: string) => ({
+  const resultOf = (texts: readonly string[], failure?: Failure) => ({
     type: 'result',
-    command: text.split(' ')[0]?.toUpperCase(),
-    rows: [],
+    outcomes: texts.map((text) => ({ command: text.split(' ')[0]?.toUpperCase(), rows: [] })),
+    ...(failure === undefined ? {} : { failure }),
     newLogSegments: 0,
   })
   return { Worker: Thread }
@@ -185,15 +188,15 @@ describe('a statement that is not answered within its limit', () => {
     const engine = new EmbeddedEngine({ folder, log: createLog('silent'), clock, listener })
     await engine.start()
     const life = engine.life!
-    const statement = { text: 'select', parameters: [], isFlushDeferred: false }
-    const answer = engine.run(life, statement, LIMIT_MILLISECONDS).catch((error: unknown) => error)
+    const request = { statements: [{ text: 'select', parameters: [] }], isFlushDeferred: false }
+    const answer = engine.run(life, request, LIMIT_MILLISECONDS)
     return { engine, life, answer }
   }
 
   it('a statement that is not answered within its limit ends the thread', async () => {
     const { engine, answer } = await started()
     clock.advance(LIMIT_MILLISECONDS)
-    expect(await answer).toBeInstanceOf(StoreUnavailable)
+    expect((await answer).failure).toBeInstanceOf(StoreUnavailable)
     expect(engine.life).toBeUndefined()
   })
 
@@ -202,7 +205,7 @@ describe('a statement that is not answered within its limit', () => {
     // After a suspension, timers fire before messages are delivered.
     clock.advance(LIMIT_MILLISECONDS)
     thread.requests[0]?.answer()
-    expect(await answer).toMatchObject({ type: 'result', command: 'SELECT' })
+    expect(await answer).toEqual({ outcomes: [{ command: 'SELECT', rows: [] }] })
     await settle()
     expect(engine.life).toBe(life)
   })
