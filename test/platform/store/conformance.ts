@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listAudit, writeAudit } from '../../../src/platform/store/audit.ts'
-import { type Db, StatementFailed } from '../../../src/platform/store/db.ts'
+import { type Db, type Kysely, StatementFailed } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { itemsOf } from '../../support/text-page.ts'
 import { describeMigrations } from './conformance-migrations.ts'
@@ -277,6 +277,59 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([])
         await db.transaction(add(3))
         expect(await items()).toHaveLength(1)
+      })
+
+      it('transactions execute statements issued together in order, each with its own result', async () => {
+        await clear()
+        const count = (transaction: Kysely<Tables>) =>
+          sql<{ n: number }>`select count(*)::int as n from item where id > ${0}`.execute(transaction)
+        const [before, inserted, both, several, after] = await db.transaction<Tables, readonly unknown[]>(
+          (transaction) =>
+            Promise.all([
+              count(transaction),
+              transaction.insertInto('item').values({ id: 1, amount: 0 }).executeTakeFirst(),
+              count(transaction),
+              sql`insert into item values (2, 2); insert into item values (3, 3)`.execute(transaction),
+              count(transaction),
+            ]),
+        )
+        expect([before, both, after]).toEqual([0, 1, 3].map((n) => expect.objectContaining({ rows: [{ n }] })))
+        expect(inserted).toMatchObject({ numInsertedOrUpdatedRows: 1n })
+        expect(several).toMatchObject({ rows: [] })
+        expect(await items()).toHaveLength(3)
+      })
+
+      it('transactions do not execute statements issued together with an earlier one that fails', async () => {
+        await clear()
+        const errors: unknown[] = []
+        const work = db.transaction<Tables, void>(async (transaction) => {
+          const duplicate = transaction.insertInto('item').values({ id: 1, amount: 0 })
+          const results = [add(1)(transaction), duplicate.execute(), add(2)(transaction), add(3)(transaction)]
+          for (const result of await Promise.allSettled(results))
+            errors.push(result.status === 'rejected' ? result.reason : undefined)
+          await Promise.all(results)
+        })
+        await expect(work).rejects.toMatchObject({ sqlState: '23505', constraint: 'item_key' })
+        expect(errors[0]).toBeUndefined()
+        expect(errors.slice(1)).toEqual(
+          ['23505', '25P02', '25P02'].map((sqlState) => expect.objectContaining({ sqlState })),
+        )
+        expect(await items()).toEqual([])
+        await db.transaction(add(1))
+        expect(await items()).toHaveLength(1)
+      })
+
+      it('transactions end, and the next caller is served, when a result cannot be read', async () => {
+        await clear()
+        const work = db.transaction<Tables, unknown>((transaction) =>
+          Promise.all([
+            add(1)(transaction),
+            sql`select 'infinity'::timestamptz as time where ${1}::int = 1`.execute(transaction),
+            add(2)(transaction),
+          ]),
+        )
+        await expect(work).rejects.toMatchObject({ sqlState: '' })
+        expect(await items()).toEqual([])
       })
 
       it('transactions fail on a constraint that is checked only at commit', async () => {
