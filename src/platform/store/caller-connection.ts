@@ -1,9 +1,8 @@
 /**
  * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines, the same on both
  * engines. The connection is given back exactly once and without an open transaction, and the caller gets its result or
- * an error by its deadline, even when the connection needs longer. A transaction's statements that are issued in the
- * same event-loop tick are sent together, which costs one exchange with the engine. When one fails, those after it are
- * not executed.
+ * an error by its deadline, even when the connection needs longer. A transaction's statements issued in one
+ * event-loop tick are sent together, in one exchange with the engine. When one fails, those after it are not executed.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -77,7 +76,7 @@ interface Waiting extends Statement {
   /** False for `begin`, `commit` and `rollback`, to which the caller's limit does not apply. */
   readonly isOfWork: boolean
   readonly resolve: (outcome: StatementOutcome) => void
-  readonly reject: (error: Error) => void
+  readonly reject: (error: unknown) => void
 }
 
 /** PostgreSQL's code for statements after a failed one in its transaction. */
@@ -184,7 +183,7 @@ export class CallerConnection implements StoreConnection {
 
   async #sendWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // By then the caller has issued everything that it does not make depend on an answer.
+      // By then the caller has issued every statement for which it needs no answer.
       if (this.#inTransaction) await new Promise((resolve) => process.nextTick(resolve))
       await this.#send(this.#waiting.splice(0))
     }
@@ -196,15 +195,19 @@ export class CallerConnection implements StoreConnection {
     const { connection, statementMillisecondsMax } = this.#options
     const all = this.#withLimit(waiting)
     const statements = all.map(({ text, parameters }) => ({ text, parameters }))
-    const { outcomes, failure } = await connection.run(statements, statementMillisecondsMax)
-    for (const [index, { resolve, reject }] of all.entries()) {
-      const outcome = outcomes[index]
-      if (outcome !== undefined) resolve(outcome)
-      else reject(errorOf(failure as Error, index === outcomes.length))
+    try {
+      const { outcomes, failure } = await connection.run(statements, statementMillisecondsMax)
+      for (const [index, { resolve, reject }] of all.entries()) {
+        const outcome = outcomes[index]
+        if (outcome !== undefined) resolve(outcome)
+        else reject(errorOf(failure as Error, index === outcomes.length))
+      }
+    } catch (error) {
+      for (const { reject } of all) reject(error)
     }
   }
 
-  /** The statements, with the one that limits a transaction's later statements where it is needed. */
+  /** The statements, where needed with one limiting the transaction's later statements. */
   #withLimit(waiting: readonly Waiting[]): readonly Waiting[] {
     const { connection, clock, deadlineMilliseconds, isFirstStatementOnly } = this.#options
     const first = waiting.findIndex(({ isOfWork }) => isOfWork)
