@@ -2,6 +2,7 @@
  * PostgreSQL query plans: the statements themselves are explained with their buffer counts, on the connection that runs
  * them.
  */
+import type { StatementOutcome } from '../../src/platform/store/caller-connection.ts'
 import { PostgresConnection } from '../../src/platform/store/postgres-connection.ts'
 
 interface PlanNode {
@@ -33,7 +34,7 @@ export interface ExplainedStatements {
 
 /** Explains matching statements before they run, on every connection of this process, until `stop`. */
 export function explainStatements(matching: RegExp): ExplainedStatements {
-  const run = PostgresConnection.prototype.run
+  const { run, runAll } = PostgresConnection.prototype
   let explained: Explained[] | undefined
   PostgresConnection.prototype.run = async function (text, parameters, millisecondsMax) {
     if (explained !== undefined && matching.test(text)) {
@@ -47,6 +48,16 @@ export function explainStatements(matching: RegExp): ExplainedStatements {
     }
     return await run.call(this, text, parameters, millisecondsMax)
   }
+  // One by one, each after its plan.
+  PostgresConnection.prototype.runAll = async function (statements, millisecondsMax) {
+    const outcomes: StatementOutcome[] = []
+    try {
+      for (const { text, parameters } of statements) outcomes.push(await this.run(text, parameters, millisecondsMax))
+      return { outcomes }
+    } catch (error) {
+      return { outcomes, failure: error as Error }
+    }
+  }
   return {
     async during(work) {
       explained = []
@@ -58,7 +69,7 @@ export function explainStatements(matching: RegExp): ExplainedStatements {
       }
     },
     stop() {
-      PostgresConnection.prototype.run = run
+      Object.assign(PostgresConnection.prototype, { run, runAll })
     },
   }
 }

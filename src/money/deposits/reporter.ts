@@ -1,11 +1,11 @@
 /**
- * Group commit for reports. Reports that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being
- * committed, share a transaction, because all deposits for one customer lock the same `customer_clocks` row.
+ * Group commit for reports. Reports that arrive together, or while earlier ones are being committed, share a
+ * transaction, because all deposits for one customer lock the same `customer_clocks` row.
  * Conversions that wait for nothing are made in the same transaction. Each report has its own result. When a group
  * fails, its reports are recorded one by one and all conversions are left to the worker, so a report that cannot be
  * stored or converted does not stop the others. The number of waiting reports is limited.
  */
-import type { Clock } from '../../platform/base/clock.ts'
+import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../platform/base/metrics.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -27,8 +27,8 @@ export type ReportResult =
   /** It may or may not be stored. The source reports it again. */
   | { readonly error: unknown }
 
-/** How long a group's first report waits for others. */
-const GROUP_MILLISECONDS_MAX = 5
+/** How long a group's first report waits for others: while no group is being committed, and at most beside one. */
+const WAIT_MILLISECONDS_MAX = { alone: 5, besideOthers: 20 } as const
 /**
  * `groupsMax` groups are committed concurrently, so some are prepared while others wait for the disk. A group has up to
  * `reportsMax` reports. Groups with deposits for the same profile lock its balance one after the other, and in larger
@@ -63,7 +63,8 @@ export class DepositReporter {
   readonly #metrics: DepositMetrics
   #waiting: Waiting[] = []
   #running = 0
-  #isOpen = false
+  /** Starts the next group. */
+  #timer: Timer | undefined
 
   constructor(options: DepositReporterOptions) {
     this.#options = options
@@ -89,20 +90,20 @@ export class DepositReporter {
       this.#start()
       return
     }
-    if (this.#isOpen) return
-    this.#isOpen = true
-    this.#options.clock.schedule(GROUP_MILLISECONDS_MAX, () => {
-      this.#isOpen = false
-      if (this.#waiting.length > 0 && this.#running < groupsMax) this.#start()
-    })
+    const milliseconds = WAIT_MILLISECONDS_MAX[this.#running === 0 ? 'alone' : 'besideOthers']
+    this.#timer ??= this.#options.clock.schedule(milliseconds, () => this.#start())
   }
 
   #start(): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
     const group = this.#waiting.splice(0, GROUPS[this.#options.db.engine].reportsMax)
     this.#running++
     void this.#record(group).finally(() => {
       this.#running--
-      this.#schedule()
+      // The waiting reports have waited for this group.
+      if (this.#running === 0 && this.#waiting.length > 0) this.#start()
+      else this.#schedule()
     })
     this.#schedule()
   }
