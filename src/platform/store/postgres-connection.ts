@@ -1,5 +1,5 @@
 /**
- * One connection to a PostgreSQL server. This file and `postgres-pipeline` alone use the driver. It converts the driver's rows and
+ * One connection to a PostgreSQL server, in the only file that uses the driver. It converts the driver's rows and
  * errors to the store's, and enforces deadlines: a statement not answered in time closes the connection. It never
  * reconnects, never repeats a statement, and never repeats the address, which may contain a password, in a message.
  */

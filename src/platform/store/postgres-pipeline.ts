@@ -2,7 +2,6 @@
  * Statements sent to a PostgreSQL server in one message, as one query of the driver's. The server answers them in order
  * and skips those after a failed one. Protocol: PostgreSQL, "Frontend/Backend Protocol", pipelining.
  */
-import type { Connection, Submittable } from 'pg'
 import type { Statement } from './caller-connection.ts'
 import { readTag } from './column-types.ts'
 
@@ -15,14 +14,16 @@ export interface Executed {
 }
 
 /** The used calls of the driver's connection, which its types contain in part. */
-interface Wire extends Pick<Connection, 'stream' | 'sync'> {
+interface Wire {
+  readonly stream: { cork(): void; uncork(): void }
   parse(message: { text: string }): void
   bind(message: { values: readonly (string | Buffer | null)[] }): void
   describe(message: { type: 'P' }): void
   execute(message: object): void
+  sync(): void
 }
 
-export class Pipeline implements Submittable {
+export class Pipeline {
   /** Resolves when the server is ready for the next query. Rejects with the first failure. */
   readonly ended: Promise<void>
   /** In the order of the statements, up to the first failure. */

@@ -152,12 +152,7 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
         try {
           return await builder.transaction().execute(async (transaction) => {
             context.stage = 'working'
-            const connection = context.connection as DatabaseConnection
-            // The builder's own transaction would wait for each statement's answer before it sends the next one.
-            const executor = transaction.getExecutor().withConnectionProvider({
-              provideConnection: (consumer) => consumer(connection),
-            })
-            return await work(new Transaction<Tables>({ config: { dialect }, driver, dialect, executor }))
+            return await work(concurrent<Tables>(transaction, { dialect, driver }, context))
           })
         } finally {
           context.stage = 'over'
@@ -166,6 +161,19 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
       return inSpan('store transaction', {}, () => contexts.run(context, run))
     },
   }
+}
+
+/** The transaction, with statements sent as they are issued: the builder's own one waits for each answer. */
+function concurrent<Tables>(
+  transaction: Transaction<unknown>,
+  { dialect, driver }: { readonly dialect: Dialect; readonly driver: Driver },
+  { connection }: TransactionContext,
+): Transaction<Tables> {
+  assert(connection !== undefined, 'a transaction has begun on a connection')
+  const executor = transaction.getExecutor().withConnectionProvider({
+    provideConnection: (consumer) => consumer(connection),
+  })
+  return new Transaction({ config: { dialect }, driver, dialect, executor })
 }
 
 class BuilderConnection implements DatabaseConnection {
