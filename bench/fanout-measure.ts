@@ -3,14 +3,22 @@ import { ASK, BID } from '../src/streaming/market/event.ts'
 import { textFrame, updateText } from '../src/streaming/sequencing/frame.ts'
 import type { Answer } from './fanout-driver.ts'
 import { benchMarket, stamp } from './fanout-feed.ts'
-import { type Peer, startLimit, startNaive, startReader, startTidegate, type Tools } from './fanout-processes.ts'
+import { type Client, type Peer, startReader } from './fanout-processes.ts'
 import type { ServerSetup } from './fanout-server.ts'
+import { secondsOf } from './process-time.ts'
 
-export type ServerKind = 'tidegate' | 'naive' | 'limit'
+/** A proxy in front of a server. Its processor time counts as the server's. */
+export interface Terminator {
+  readonly port: number
+  readonly peer: Peer
+}
 
 interface Load {
-  readonly kind: ServerKind
-  readonly setup: ServerSetup
+  /** Ended by the measurement. */
+  readonly server: Peer
+  /** Started once the server's port is known, ended by the measurement. Absent: the clients connect to the server. */
+  readonly proxy?: (port: number) => Promise<Terminator>
+  readonly setup: Pick<ServerSetup, 'moving'>
   /** One line per connection, in the format of native/reader.c. */
   readonly lines: readonly string[]
   /** Messages that each connection receives for its request: the reply and a SNAPSHOT per market. */
@@ -38,24 +46,21 @@ interface Reading {
   readonly waits: number
 }
 
-export async function measure(tools: Tools, warmUpMilliseconds: number, load: Load): Promise<Reading> {
-  const { kind, setup, lines, command } = load
-  const server =
-    kind === 'tidegate'
-      ? startTidegate(setup)
-      : kind === 'naive'
-        ? startNaive(setup.markets)
-        : startLimit(tools.limit as string, frameBytes(), setup.markets)
-  const reader = await connectReader(tools, server, lines)
+export async function measure(client: Client, warmUpMilliseconds: number, load: Load): Promise<Reading> {
+  const { server, lines, command } = load
+  const { port } = await server.answer()
+  const proxy = await load.proxy?.(port as number)
+  const usage = async () => addSeconds(await server.ask('usage'), proxy)
+  const reader = await startReader(client, proxy?.port ?? (port as number), lines)
   try {
-    await reader.ask(`subscribe 0 ${kind === 'tidegate' ? load.greeting : 0}`)
+    await reader.ask(`subscribe 0 ${load.greeting}`)
     const greeted = (await reader.ask('total 100')).messages as number
     if (load.primed) await server.ask(`prime ${load.primed}`)
     await server.ask(command)
     await pause(warmUpMilliseconds)
-    const before = await server.ask('usage')
+    const before = await usage()
     const measured = await reader.ask(`measure ${load.milliseconds} ${command.startsWith('paced') ? 1 : 0}`)
-    const after = await server.ask('usage')
+    const after = await usage()
     const { ticks, waits } = await server.ask('stop')
     if (command.startsWith('flat')) {
       const { messages } = await reader.ask('total 300')
@@ -71,7 +76,13 @@ export async function measure(tools: Tools, warmUpMilliseconds: number, load: Lo
     }
   } finally {
     await endBoth(reader, server)
+    await proxy?.peer.end()
   }
+}
+
+function addSeconds(usage: Answer, proxy: Terminator | undefined): Answer {
+  if (proxy === undefined) return usage
+  return { ...usage, cpuSeconds: (usage.cpuSeconds as number) + secondsOf(proxy.peer.pid) }
 }
 
 /** In a closed loop no connection lags, so every tick's messages must arrive at all their market's subscribers. */
@@ -92,9 +103,9 @@ export async function endBoth(reader: Peer, server: Peer): Promise<void> {
   await server.end()
 }
 
-export async function connectReader(tools: Tools, server: Peer, lines: readonly string[]): Promise<Peer> {
+export async function connectReader(client: Client, server: Peer, lines: readonly string[]): Promise<Peer> {
   const { port } = await server.answer()
-  return startReader(tools, port as number, lines)
+  return startReader(client, port as number, lines)
 }
 
 /** A connection subscribed to these markets: the path names them for the references, the request for Tidegate. */
@@ -105,7 +116,7 @@ export function readerLine(indexes: readonly number[], mode = 0): string {
 }
 
 /** The published UPDATEs' length in bytes, including the frame header. */
-function frameBytes(): number {
+export function frameBytes(): number {
   const amount = stamp(0)
   const changes = [
     { side: BID, price: 9_699_990, amount },
@@ -118,7 +129,7 @@ export function cpuShare(before: Answer, after: Answer): number {
   return difference(before, after, 'cpuSeconds') / difference(before, after, 'seconds')
 }
 
-function difference(before: Answer, after: Answer, name: string): number {
+export function difference(before: Answer, after: Answer, name: string): number {
   return (after[name] as number) - (before[name] as number)
 }
 

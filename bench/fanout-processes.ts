@@ -81,6 +81,11 @@ export class Peer {
     return this.answer()
   }
 
+  /** The process's processor time is found under it. */
+  get pid(): number {
+    return this.#child.pid as number
+  }
+
   /** Kills it and waits until it is gone. */
   async end(): Promise<void> {
     if (this.#ended) return
@@ -98,6 +103,8 @@ export interface Tools {
   readonly reader: string | undefined
   readonly isPinned: boolean
   readonly folder: string
+  /** Compiles one of `native/`. Undefined when there is no compiler, or a library is missing. */
+  compile(name: string, options?: readonly string[]): string | undefined
   remove(): void
 }
 
@@ -107,11 +114,11 @@ const canPin = cpus().length > 1 && spawnSync('taskset', ['-V']).status === 0
 export function prepareTools(): Tools {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-fanout-'))
   const compiler = ['cc', 'gcc', 'clang'].find((name) => spawnSync(name, ['--version']).status === 0)
-  const compile = (name: string): string | undefined => {
+  const compile = (name: string, options: readonly string[] = []): string | undefined => {
     if (compiler === undefined || process.platform !== 'linux') return undefined
-    const program = join(folder, name)
+    const program = join(folder, [name, ...options].join(''))
     const source = fileURLToPath(new URL(`native/${name}.c`, import.meta.url))
-    const { status, stderr } = spawnSync(compiler, ['-O2', '-o', program, source], { encoding: 'utf8' })
+    const { status, stderr } = spawnSync(compiler, ['-O2', '-o', program, source, ...options], { encoding: 'utf8' })
     if (status === 0) return program
     console.error(`${name}.c does not compile and is left out: ${stderr}`)
     return undefined
@@ -121,30 +128,48 @@ export function prepareTools(): Tools {
     reader: compile('reader'),
     isPinned: canPin,
     folder,
+    compile,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
 export function startTidegate(setup: ServerSetup, runtimeFlags: readonly string[] = []): Peer {
-  return startNode('tidegate', SERVER_CORE, 'fanout-server.ts', JSON.stringify(setup), runtimeFlags)
+  return startNode('tidegate', SERVER_CORE, 'fanout-server.ts', [JSON.stringify(setup)], runtimeFlags)
 }
 
 export function startNaive(markets: number): Peer {
-  return startNode('naive', SERVER_CORE, 'fanout-naive.ts', String(markets))
+  return startNode('naive', SERVER_CORE, 'fanout-naive.ts', [String(markets)])
 }
 
-export function startLimit(program: string, frameBytes: number, markets: number): Peer {
-  return new Peer('limit', SERVER_CORE, program, [String(frameBytes), String(markets)])
+/** @param args see native/limit.c */
+export function startLimit(program: string, args: readonly (string | number)[]): Peer {
+  return new Peer('limit', SERVER_CORE, program, args.map(String))
+}
+
+/** nginx, on the servers' core. */
+export function startNginx(configFile: string): Peer {
+  return new Peer('nginx', SERVER_CORE, 'nginx', ['-c', configFile])
+}
+
+/** How the load generator connects. */
+export interface Client {
+  /** The path to the native load generator, for TLS where `isOverTls`. Absent: the one in Node. */
+  readonly reader: string | undefined
+  readonly isOverTls?: boolean
+  /** With TLS and the native one: the connections after the first resume its session. */
+  readonly resumes?: boolean
 }
 
 /** @param lines one per connection: see native/reader.c */
-export async function startReader(tools: Tools, port: number, lines: readonly string[]): Promise<Peer> {
+export async function startReader(client: Client, port: number, lines: readonly string[]): Promise<Peer> {
+  const { reader: program, isOverTls = false, resumes = false } = client
   const reader =
-    tools.reader === undefined
-      ? startNode('reader', CLIENT_CORE, 'fanout-reader.ts', String(port))
-      : new Peer('reader', CLIENT_CORE, tools.reader, [String(port)])
+    program === undefined
+      ? startNode('reader', CLIENT_CORE, 'fanout-reader.ts', [String(port), ...(isOverTls ? ['tls'] : [])])
+      : new Peer('reader', CLIENT_CORE, program, [String(port), ...(resumes ? ['resume'] : [])])
   reader.send([String(lines.length), ...lines].join('\n'))
-  await reader.answer()
+  const { resumed } = await reader.answer()
+  if (resumes && resumed !== lines.length - 1) throw new Error(`${resumed} connections resumed a session`)
   return reader
 }
 
@@ -152,9 +177,9 @@ function startNode(
   name: string,
   core: number,
   file: string,
-  argument: string,
+  args: readonly string[],
   runtimeFlags: readonly string[] = [],
 ): Peer {
   const path = fileURLToPath(new URL(file, import.meta.url))
-  return new Peer(name, core, process.execPath, ['--expose-gc', ...runtimeFlags, '--import', 'tsx', path, argument])
+  return new Peer(name, core, process.execPath, ['--expose-gc', ...runtimeFlags, '--import', 'tsx', path, ...args])
 }

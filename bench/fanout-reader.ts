@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { connect as connectTls } from 'node:tls'
 import { pathToFileURL } from 'node:url'
 import { nowMicroseconds } from './fanout-driver.ts'
 
@@ -94,10 +95,17 @@ class Load {
   lastArrival = 0
   latencies: number[] | undefined
 
+  /** Without a check of the certificate. */
+  readonly #isOverTls: boolean
+
+  constructor(isOverTls: boolean) {
+    this.#isOverTls = isOverTls
+  }
+
   async open(port: number, line: string): Promise<void> {
     const [mode = '0', path = '/', request = ''] = line.split('\t')
     const counter = new FrameCounter((prefix) => this.#onMessage(connection, prefix))
-    const socket = await handshake(port, path)
+    const socket = await handshake(port, path, this.#isOverTls)
     const connection: Connection = { mode: Number(mode), request, socket, counter }
     this.connections.push(connection)
     socket.on('close', () => process.exit(1))
@@ -157,8 +165,8 @@ class Load {
   }
 }
 
-async function main(port: number): Promise<void> {
-  const load = new Load()
+async function main(port: number, isOverTls: boolean): Promise<void> {
+  const load = new Load(isOverTls)
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   const next = async () => {
     const { value, done } = await lines.next()
@@ -215,14 +223,18 @@ async function measure(load: Load, milliseconds: number, stamped: boolean): Prom
   }
 }
 
-function handshake(port: number, path: string): Promise<Socket> {
+function handshake(port: number, path: string, isOverTls: boolean): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => {
+    const address = { port, host: '127.0.0.1' }
+    const onConnect = () => {
       socket.write(
         `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
           'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
       )
-    })
+    }
+    const socket = isOverTls
+      ? connectTls({ ...address, rejectUnauthorized: false }, onConnect)
+      : connect(address, onConnect)
     socket.setNoDelay(true)
     socket.once('error', reject)
     let answer: Buffer = Buffer.alloc(0)
@@ -257,4 +269,6 @@ function writeAnswer(answer: Record<string, number>): void {
   process.stdout.write(`${JSON.stringify(answer)}\n`)
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main(Number(process.argv[2]))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await main(Number(process.argv[2]), process.argv[3] === 'tls')
+}

@@ -2,12 +2,20 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from './fanout-driver.ts'
-import { connectReader, cpuShare, endBoth, measure, pause, readerLine, type ServerKind } from './fanout-measure.ts'
-import { startReader, startTidegate, type Tools } from './fanout-processes.ts'
+import { connectReader, cpuShare, endBoth, frameBytes, measure, pause, readerLine } from './fanout-measure.ts'
+import {
+  type Client,
+  type Peer,
+  startLimit,
+  startNaive,
+  startReader,
+  startTidegate,
+  type Tools,
+} from './fanout-processes.ts'
 import type { ServerSetup } from './fanout-server.ts'
 import type { BenchResult } from './result.ts'
 
-const CONNECTIONS = 1_000
+export const CONNECTIONS = 1_000
 const SLOW_CONNECTIONS = 11
 const DEEP_LEVELS = 46_000
 
@@ -21,7 +29,7 @@ export interface Durations {
   readonly idle: number
 }
 
-const BASE: ServerSetup = { markets: 1, moving: 1, levels: 200, heartbeatSeconds: 5, held: false }
+export const BASE: ServerSetup = { markets: 1, moving: 1, levels: 200, heartbeatSeconds: 5, held: false }
 
 export class Runs {
   readonly results = new Map<string, BenchResult>()
@@ -33,8 +41,16 @@ export class Runs {
   }
 }
 
+type ServerKind = 'tidegate' | 'naive' | 'limit'
+
 function kindsOf(tools: Tools): ServerKind[] {
   return tools.limit === undefined ? ['naive', 'tidegate'] : ['limit', 'naive', 'tidegate']
+}
+
+function startServer(tools: Tools, kind: ServerKind, setup: ServerSetup): Peer {
+  if (kind === 'tidegate') return startTidegate(setup)
+  if (kind === 'naive') return startNaive(setup.markets)
+  return startLimit(tools.limit as string, [frameBytes(), setup.markets])
 }
 
 /** At full speed: one message per tick, bursts of ten, and ten for each connection's own five of twenty markets. */
@@ -47,12 +63,13 @@ export async function measureFlat(runs: Runs, tools: Tools, durations: Durations
     { name: 'mixed, bursts of 10', wanted: mixed, markets: 20, count: 2 },
   ]
   for (const { name, wanted, markets, count } of scenarios) {
+    const setup = { ...BASE, markets, moving: markets }
     for (const kind of kindsOf(tools)) {
       const reading = await measure(tools, durations.warmUpMilliseconds, {
-        kind,
-        setup: { ...BASE, markets, moving: markets },
+        server: startServer(tools, kind, setup),
+        setup,
         lines: wanted.map((indexes) => readerLine(indexes)),
-        greeting: 1 + (wanted[0] as number[]).length,
+        greeting: kind === 'tidegate' ? 1 + (wanted[0] as number[]).length : 0,
         command: `flat ${count}`,
         milliseconds: durations.flatMilliseconds,
       })
@@ -74,10 +91,10 @@ export async function measurePaced(runs: Runs, tools: Tools, durations: Duration
   for (const { name, command } of scenarios) {
     for (const kind of kindsOf(tools)) {
       const reading = await measure(tools, durations.warmUpMilliseconds, {
-        kind,
+        server: startServer(tools, kind, BASE),
         setup: BASE,
         lines: Array.from({ length: CONNECTIONS }, () => readerLine([0])),
-        greeting: 2,
+        greeting: kind === 'tidegate' ? 2 : 0,
         command,
         milliseconds: durations.pacedMilliseconds,
       })
@@ -114,7 +131,7 @@ export async function measureSlowReaders(runs: Runs, tools: Tools, durations: Du
   for (const isSlow of [false, true]) {
     const modeOf = (index: number) => (!isSlow || index >= SLOW_CONNECTIONS ? 0 : index === 0 ? 1 : 2)
     const reading = await measure(tools, durations.warmUpMilliseconds, {
-      kind: 'tidegate',
+      server: startTidegate(BASE),
       setup: BASE,
       lines: Array.from({ length: CONNECTIONS }, (_, index) => readerLine([0], modeOf(index))),
       greeting: 2,
@@ -230,8 +247,8 @@ export async function measureSlope(runs: Runs, tools: Tools, durations: Duration
   ]
   for (const { name, markets, lines, greeting } of scenarios) {
     const reading = await measure(tools, durations.warmUpMilliseconds, {
-      kind: 'tidegate',
-      setup: { ...BASE, markets },
+      server: startTidegate({ ...BASE, markets }),
+      setup: BASE,
       lines,
       greeting,
       command: 'flat 10',
@@ -251,14 +268,23 @@ const SETTLING_CONNECTIONS = 1_000
  */
 const SMALL_YOUNG_GENERATION = ['--max-semi-space-size=1']
 
-/** The cost of a connection that only receives heartbeats. */
-export async function measureIdle(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
-  const server = startTidegate(BASE, SMALL_YOUNG_GENERATION)
+/**
+ * The cost of a connection that only receives heartbeats.
+ * @param suffix tells this setup from others in the results
+ */
+export async function measureIdle(
+  runs: Runs,
+  client: Client,
+  durations: Durations,
+  setup: ServerSetup = BASE,
+  suffix = '',
+): Promise<void> {
+  const server = startTidegate(setup, SMALL_YOUNG_GENERATION)
   const port = (await server.answer()).port as number
   const request = JSON.stringify({ type: 'subscribe', channels: [{ type: 'heartbeat' }] })
   const connect = async (count: number) => {
     const lines = Array.from({ length: count }, () => `0\t/\t${request}`)
-    const reader = await startReader(tools, port, lines)
+    const reader = await startReader(client, port, lines)
     await reader.ask('subscribe 1000 4')
     return reader
   }
@@ -267,7 +293,7 @@ export async function measureIdle(runs: Runs, tools: Tools, durations: Durations
   const reader = await connect(durations.idle)
   try {
     const after = (await server.ask('memory')).rssBytes as number
-    const name = `${durations.idle} connections with heartbeat`
+    const name = `${durations.idle} connections with heartbeat${suffix}`
     runs.add(`${name}: memory of each`, 'KB', (after - before) / durations.idle / 1000)
     const used = await server.ask('usage')
     await pause(durations.pacedMilliseconds)

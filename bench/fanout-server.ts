@@ -3,13 +3,16 @@
  * without authentication and without a venue. Prepared commits are published directly to the bus, so that replica,
  * frame, hub, outbox and socket are measured.
  */
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Clock, createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
+import { Connections, type Upgrade } from '../src/platform/http/connections.ts'
+import { createNodeServer } from '../src/platform/http/node-server.ts'
+import { readTlsFiles, type TlsFiles } from '../src/platform/http/tls.ts'
 import { Hub } from '../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics, type GatewayMetrics } from '../src/streaming/gateway/metrics.ts'
 import { Transport } from '../src/streaming/gateway/outbox.ts'
@@ -38,6 +41,8 @@ export interface ServerSetup {
   readonly held: boolean
   /** `stream.write_interval_ms`; absent: 0. */
   readonly writeIntervalMilliseconds?: number
+  /** Certificate and key. Absent: plain TCP. */
+  readonly tls?: TlsFiles
 }
 
 const OUTBOX_BYTES_MAX = 262_144
@@ -153,7 +158,7 @@ function main(setup: ServerSetup): void {
   }
   const sockets = new Sockets()
   const transports: HeldTransport[] = []
-  listen(hub, sockets, (webSocket, socket) => {
+  listen({ hub, sockets, clock, tls: setup.tls }, (webSocket, socket) => {
     if (!setup.held) return new Transport(webSocket, socket, clock, '127.0.0.1')
     const transport = new HeldTransport(webSocket, socket, clock, '127.0.0.1')
     transports.push(transport)
@@ -166,7 +171,17 @@ function main(setup: ServerSetup): void {
   })
 }
 
-function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, socket: Socket) => Transport): void {
+interface Listening {
+  readonly hub: Hub
+  readonly sockets: Sockets
+  readonly clock: Clock
+  readonly tls: TlsFiles | undefined
+}
+
+function listen(
+  { hub, sockets, clock, tls }: Listening,
+  transportOf: (webSocket: WebSocket, socket: Socket) => Transport,
+): void {
   const webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -174,8 +189,7 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
     autoPong: false,
     maxPayload: 65_536,
   })
-  const server = createServer()
-  server.on('upgrade', (request, duplex, head) => {
+  const upgrade: Upgrade = (request, duplex, head) => {
     const socket = duplex as Socket
     socket.on('error', () => process.exit(0))
     socket.setNoDelay(true)
@@ -189,10 +203,28 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
       webSocket.on('close', () => session.end())
       sockets.all.push(socket)
     })
-  })
+  }
+  const server = tls === undefined ? createServer().on('upgrade', upgrade) : tlsServer(tls, clock, upgrade)
   server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () =>
     writeAnswer({ port: (server.address() as AddressInfo).port }),
   )
+}
+
+/** The product's server, with its certificate's context. */
+function tlsServer(files: TlsFiles, clock: Clock, upgrade: Upgrade): Server {
+  const connections = new Connections({
+    clock,
+    connectionsMax: Number.MAX_SAFE_INTEGER,
+    unfinishedBytesMax: Number.MAX_SAFE_INTEGER,
+    holderOf: () => 'bench',
+    onAnswer: () => process.exit(1),
+    onCut: () => process.exit(1),
+    upgrade,
+  })
+  const { context } = readTlsFiles(files, Date.now())
+  const log = createLog('silent')
+  const options = { headerBytesMax: 16_384, requestMilliseconds: 600_000, tls: context, connections, log, clock }
+  return createNodeServer(options, (_request, response) => response.writeHead(404).end())
 }
 
 /** Publishes as fast as the others accept until the first `count` connections are lagging. */

@@ -3,9 +3,9 @@
  * slow clients, new subscriptions and idle connections. Every round runs Tidegate, a naive `ws` server and a C program
  * that only writes finished frames (the kernel's limit, with a C compiler) one after the other. The load generator is
  * its own process on its own core. Its share of that core, and the ticks that found a full socket, show that it is not
- * the bottleneck.
+ * the bottleneck. With `--tls` it measures TLS instead (`fanout-tls.ts`).
  */
-import { prepareTools } from './fanout-processes.ts'
+import { prepareTools, type Tools } from './fanout-processes.ts'
 import {
   type Durations,
   measureFlat,
@@ -18,6 +18,7 @@ import {
   measureSlowReaders,
   Runs,
 } from './fanout-scenarios.ts'
+import { measureTls, measureTlsIdle, prepareTls } from './fanout-tls.ts'
 import type { BenchResult } from './result.ts'
 
 const FULL: Durations = {
@@ -47,7 +48,7 @@ const SCENARIOS = [
   measureSlope,
 ]
 
-export async function run({ quick }: { quick: boolean }): Promise<BenchResult[]> {
+export async function run({ quick, tls }: { quick: boolean; tls?: boolean }): Promise<BenchResult[]> {
   const durations = quick ? QUICK : FULL
   const tools = prepareTools()
   if (tools.limit === undefined)
@@ -55,17 +56,31 @@ export async function run({ quick }: { quick: boolean }): Promise<BenchResult[]>
   if (!tools.isPinned) console.error('no taskset or one core: processes are not pinned')
   const runs = new Runs()
   try {
-    for (let round = 0; round < durations.rounds; round++) {
-      for (const scenario of SCENARIOS) {
-        console.error(
-          `${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${durations.rounds}: ${scenario.name}`,
-        )
-        await scenario(runs, tools, durations)
-      }
-    }
-    await measureIdle(runs, tools, durations)
+    if (tls === true) await runTls(runs, tools, durations)
+    else await runPlain(runs, tools, durations)
   } finally {
     tools.remove()
   }
   return [...runs.results.values()]
+}
+
+async function runTls(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
+  const tls = await prepareTls(tools)
+  for (let round = 0; round < durations.rounds; round++) {
+    console.error(`${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${durations.rounds}`)
+    await measureTls(runs, tools, tls, durations)
+  }
+  await measureTlsIdle(runs, tools, tls, durations)
+}
+
+async function runPlain(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
+  for (let round = 0; round < durations.rounds; round++) {
+    for (const scenario of SCENARIOS) {
+      console.error(
+        `${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${durations.rounds}: ${scenario.name}`,
+      )
+      await scenario(runs, tools, durations)
+    }
+  }
+  await measureIdle(runs, tools, durations)
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- --minutes N] [--json FILE]`: the targets (bench/targets.ts) in one table, from the short form of the
- * benchmarks that they need, in rounds for at most 20 minutes. `npm run bench -- NAME… [--quick] [--json FILE]` runs
- * bench/NAME.ts and prints every row. `--json` writes the runs together with their machine and commit.
+ * benchmarks that they need, in rounds for at most 20 minutes. `npm run bench -- NAME… [--quick] [--tls] [--json FILE]`
+ * runs bench/NAME.ts and prints every row. `--json` writes the runs together with their machine and commit.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
+    tls: { type: 'boolean', default: false },
     json: { type: 'string' },
     minutes: { type: 'string', default: '20' },
   },
@@ -27,6 +28,8 @@ const unknown = positionals.find((name) => !available.has(name))
 if (unknown !== undefined) fail(`unknown benchmark ${unknown}; choose from ${[...available.keys()].join(', ')}`)
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) fail('--minutes must be a number above 0')
+
+if (values.tls && positionals.join() !== 'fanout') fail('--tls is for: npm run bench -- fanout --tls')
 
 const { TARGET_BENCHMARKS, ELSEWHERE, targetTable } = await import('../bench/targets.ts')
 const { median } = await import('../bench/result.ts')
@@ -54,7 +57,8 @@ async function runNamed() {
   const all = []
   for (const name of positionals) {
     process.stderr.write(`running ${name}\n`)
-    for (const result of await available.get(name)({ quick: values.quick })) all.push({ benchmark: name, ...result })
+    for (const result of await available.get(name)({ quick: values.quick, tls: values.tls }))
+      all.push({ benchmark: name, ...result })
   }
   return all
 }

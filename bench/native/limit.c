@@ -1,9 +1,10 @@
 /*
  * The kernel's limit: writes finished frames to every connection, one write() (or writev() over the connection's
  * markets) per tick, and does nothing else. No server that hands each connection its bytes through the kernel's sockets
- * can be faster than this on the same core.
+ * can be faster than this on the same core. Compiled with -DTLS it encrypts each tick's frames with one SSL_write()
+ * into the socket (TLS 1.3, AES-128-GCM first): the limit for OpenSSL and the kernel together.
  *
- * usage: limit FRAME_BYTES MARKETS
+ * usage: limit FRAME_BYTES MARKETS [CERT_FILE KEY_FILE]
  * Answers {"port":N}. A connection names its markets in its handshake's path (/0,3,7). Commands, one per line:
  *   flat COUNT                  as fast as the sockets accept: COUNT messages per market and tick
  *   paced COUNT MICROSECONDS    a tick every MICROSECONDS
@@ -25,6 +26,10 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 #define MARKETS_MAX 256
 #define STAMP_DIGITS 13
@@ -32,6 +37,9 @@
 
 struct connection {
   int fd;
+#ifdef TLS
+  SSL *ssl;
+#endif
   int market_count;
   int markets[MARKETS_MAX];
   size_t written;
@@ -95,6 +103,51 @@ static void stamp_blocks(int count, uint64_t event_microseconds) {
     }
 }
 
+#ifdef TLS
+static SSL_CTX *tls;
+
+static void die_tls(const char *what) {
+  fprintf(stderr, "limit: %s\n", what);
+  ERR_print_errors_fp(stderr);
+  exit(1);
+}
+
+static void start_tls(const char *cert_file, const char *key_file) {
+  tls = SSL_CTX_new(TLS_server_method());
+  if (tls == NULL || SSL_CTX_use_certificate_chain_file(tls, cert_file) != 1 ||
+      SSL_CTX_use_PrivateKey_file(tls, key_file, SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_set_ciphersuites(tls, "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256") != 1)
+    die_tls("certificate");
+  SSL_CTX_set_options(tls, SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_mode(tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+}
+
+static ssize_t write_parts(struct connection *c, const struct iovec *parts, int part_count) {
+  static unsigned char joined[1024 * 1024];
+  size_t length = 0;
+  const void *bytes = parts[0].iov_base;
+  if (part_count == 1) length = parts[0].iov_len;
+  else {
+    for (int index = 0; index < part_count && length + parts[index].iov_len <= sizeof joined; index++) {
+      memcpy(joined + length, parts[index].iov_base, parts[index].iov_len);
+      length += parts[index].iov_len;
+    }
+    bytes = joined;
+  }
+  int count = SSL_write(c->ssl, bytes, (int)length);
+  if (count > 0) return count;
+  if (SSL_get_error(c->ssl, count) == SSL_ERROR_WANT_WRITE) {
+    errno = EAGAIN;
+    return -1;
+  }
+  exit(0);
+}
+#else
+static ssize_t write_parts(struct connection *c, const struct iovec *parts, int part_count) {
+  return part_count == 1 ? write(c->fd, parts[0].iov_base, parts[0].iov_len) : writev(c->fd, parts, part_count);
+}
+#endif
+
 /* Writes the rest of this tick. Returns 1 when the kernel has taken all of it. */
 static int write_rest(struct connection *c, size_t block_bytes) {
   struct iovec parts[MARKETS_MAX];
@@ -109,7 +162,7 @@ static int write_rest(struct connection *c, size_t block_bytes) {
     parts[part_count++].iov_len = block_bytes - skip;
     skip = 0;
   }
-  ssize_t count = part_count == 1 ? write(c->fd, parts[0].iov_base, parts[0].iov_len) : writev(c->fd, parts, part_count);
+  ssize_t count = write_parts(c, parts, part_count);
   if (count < 0 && errno != EAGAIN && errno != EINTR) exit(0);
   if (count > 0) c->written += (size_t)count;
   return c->written == c->total;
@@ -162,10 +215,18 @@ static void accept_connection(int listener) {
   int fd = accept(listener, NULL, NULL), one = 1;
   if (fd < 0) die("accept");
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+#ifdef TLS
+  SSL *ssl = SSL_new(tls);
+  if (ssl == NULL || SSL_set_fd(ssl, fd) != 1 || SSL_accept(ssl) != 1) die_tls("handshake");
+#endif
   char text[1024];
   size_t fill = 0;
   while (fill < 4 || memcmp(text + fill - 4, "\r\n\r\n", 4) != 0) {
+#ifdef TLS
+    ssize_t count = SSL_read(ssl, text + fill, (int)(sizeof text - 1 - fill));
+#else
     ssize_t count = recv(fd, text + fill, sizeof text - 1 - fill, 0);
+#endif
     if (count <= 0) die("handshake");
     fill += (size_t)count;
   }
@@ -178,13 +239,21 @@ static void accept_connection(int listener) {
   struct connection *c = &connections[connection_count++];
   memset(c, 0, sizeof *c);
   c->fd = fd;
+#ifdef TLS
+  c->ssl = ssl;
+#endif
   for (char *at = strchr(text, '/') + 1; *at >= '0' && *at <= '9' && c->market_count < MARKETS_MAX;) {
     c->markets[c->market_count++] = (int)strtol(at, &at, 10);
     if (*at == ',') at++;
   }
   static const char answer[] = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                                "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
-  if (write(fd, answer, sizeof answer - 1) != (ssize_t)sizeof answer - 1) die("answer");
+#ifdef TLS
+  ssize_t answered = SSL_write(ssl, answer, (int)sizeof answer - 1);
+#else
+  ssize_t answered = write(fd, answer, sizeof answer - 1);
+#endif
+  if (answered != (ssize_t)sizeof answer - 1) die("answer");
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
@@ -220,7 +289,12 @@ static void take_command(void) {
 }
 
 int main(int argc, char **argv) {
+#ifdef TLS
+  if (argc != 5) return 2;
+  start_tls(argv[3], argv[4]);
+#else
   if (argc != 3) return 2;
+#endif
   frame_bytes = (size_t)atoi(argv[1]);
   market_count = atoi(argv[2]);
   if (market_count > MARKETS_MAX || frame_bytes < 200 || frame_bytes > 1000) return 2;

@@ -2,10 +2,12 @@
  * The load generator: reads the stream on many connections of 127.0.0.1 with one thread and epoll, and counts WebSocket
  * messages by their frame headers. Unlike a client it decodes no JSON: it must be cheaper than every server it measures.
  *
- * usage: reader PORT < lines
+ * usage: reader PORT [resume] < lines
+ * Compiled with -DTLS it speaks TLS, and with "resume" every connection after the first resumes the newest session.
+ * It does not check the certificate.
  * The first line is the number of connections, then one line per connection: MODE \t PATH \t REQUEST, where MODE is
  * 0 (reads), 1 (never reads) or 2 (reads slowly), PATH is the path of the handshake and REQUEST is the subscribe request.
- * When all are connected it answers {"connected":N} and accepts commands, one per line, each answered by one line of
+ * When all are connected it answers {"connected":N,"resumed":N} and accepts commands, one per line, each answered by one line of
  * JSON:
  *   subscribe MILLISECONDS EXPECTED   sends the requests spread over the time, waits until every connection of mode 0
  *                                     has EXPECTED messages
@@ -29,6 +31,10 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef TLS
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#endif
 
 enum { READS = 0, NEVER_READS = 1, READS_SLOWLY = 2 };
 
@@ -45,7 +51,11 @@ enum { READS = 0, NEVER_READS = 1, READS_SLOWLY = 2 };
 struct connection {
   int fd;
   int mode;
+  char *path;
   char *request;
+#ifdef TLS
+  SSL *ssl;
+#endif
   unsigned char header[10];
   unsigned header_fill;
   int opcode;
@@ -267,8 +277,69 @@ static void consume(struct connection *c, const unsigned char *bytes, size_t len
   }
 }
 
-static void read_some(struct connection *c, size_t bytes_max) {
-  ssize_t count = recv(c->fd, buffer, bytes_max, 0);
+static int resumes;
+static int resumed_count;
+
+#ifdef TLS
+static SSL_CTX *tls;
+static SSL_SESSION *session;
+
+static int keep_session(SSL *ssl, SSL_SESSION *newest) {
+  (void)ssl;
+  if (session != NULL) SSL_SESSION_free(session);
+  session = newest;
+  return 1;
+}
+
+static void start_tls(void) {
+  tls = SSL_CTX_new(TLS_client_method());
+  if (tls == NULL) die("SSL_CTX_new");
+  SSL_CTX_set_mode(tls, SSL_MODE_RELEASE_BUFFERS);
+  /* One recv() per record instead of one for its header and one for its body. */
+  SSL_CTX_set_read_ahead(tls, 1);
+  SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(tls, keep_session);
+}
+
+static void connect_tls(struct connection *c) {
+  c->ssl = SSL_new(tls);
+  if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1) die("SSL_new");
+  if (resumes && session != NULL) {
+    /* A copy, because OpenSSL's clients use a session once. */
+    SSL_SESSION *copy = SSL_SESSION_dup(session);
+    SSL_set_session(c->ssl, copy);
+    SSL_SESSION_free(copy);
+  }
+  if (SSL_connect(c->ssl) != 1) {
+    ERR_print_errors_fp(stderr);
+    exit(1);
+  }
+  resumed_count += SSL_session_reused(c->ssl);
+}
+
+static ssize_t receive(struct connection *c, void *bytes, size_t length) {
+  int count = SSL_read(c->ssl, bytes, (int)length);
+  if (count > 0) return count;
+  int error = SSL_get_error(c->ssl, count);
+  errno = error == SSL_ERROR_WANT_READ ? EAGAIN : ECONNRESET;
+  return -1;
+}
+
+static int has_more(struct connection *c) { return SSL_has_pending(c->ssl); }
+
+static ssize_t put(struct connection *c, const void *bytes, size_t length) {
+  return SSL_write(c->ssl, bytes, (int)length);
+}
+#else
+static void start_tls(void) {}
+static void connect_tls(struct connection *c) { (void)c; }
+static ssize_t receive(struct connection *c, void *bytes, size_t length) { return recv(c->fd, bytes, length, 0); }
+static int has_more(struct connection *c) { (void)c; return 0; }
+static ssize_t put(struct connection *c, const void *bytes, size_t length) { return write(c->fd, bytes, length); }
+#endif
+
+static void read_once(struct connection *c, size_t bytes_max) {
+  ssize_t count = receive(c, buffer, bytes_max);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
     fprintf(stderr, "reader: a connection ended\n");
@@ -280,7 +351,12 @@ static void read_some(struct connection *c, size_t bytes_max) {
   consume(c, buffer, (size_t)count, now);
 }
 
-static void open_connection(struct connection *c, int port, const char *path) {
+static void read_some(struct connection *c, size_t bytes_max) {
+  do read_once(c, bytes_max);
+  while (has_more(c) && c->mode == READS);
+}
+
+static void open_connection(struct connection *c, int port) {
   c->fd = socket(AF_INET, SOCK_STREAM, 0);
   if (c->fd < 0) die("socket");
   int small = SLOW_RECEIVE_BUFFER_BYTES, one = 1;
@@ -289,12 +365,15 @@ static void open_connection(struct connection *c, int port, const char *path) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (connect(c->fd, (struct sockaddr *)&address, sizeof address) < 0) die("connect");
+}
+
+static void ask_for_upgrade(struct connection *c) {
   char text[512];
   int length = snprintf(text, sizeof text,
                         "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-                        path);
-  if (write(c->fd, text, (size_t)length) != length) die("write");
+                        c->path);
+  if (put(c, text, (size_t)length) != length) die("write");
 }
 
 /* The server may already have sent frames after its response, such as the first ping. */
@@ -303,7 +382,7 @@ static void finish_handshake(struct connection *c) {
   size_t fill = 0;
   const char *end = NULL;
   while (end == NULL) {
-    ssize_t count = recv(c->fd, text + fill, sizeof text - fill, 0);
+    ssize_t count = receive(c, text + fill, sizeof text - fill);
     if (count <= 0) die("handshake");
     fill += (size_t)count;
     end = memmem(text, fill, "\r\n\r\n", 4);
@@ -314,6 +393,7 @@ static void finish_handshake(struct connection *c) {
   }
   fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
   consume(c, (const unsigned char *)end + 4, (size_t)(text + fill - end - 4), now_microseconds());
+  while (has_more(c)) read_once(c, sizeof buffer);
   if (c->mode != READS) return;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->fd, &event) < 0) die("epoll_ctl");
@@ -335,7 +415,7 @@ static void send_request(struct connection *c) {
   }
   memset(frame + header, 0, 4);
   memcpy(frame + header + 4, c->request, length);
-  if (write(c->fd, frame, header + 4 + length) != (ssize_t)(header + 4 + length)) die("request");
+  if (put(c, frame, header + 4 + length) != (ssize_t)(header + 4 + length)) die("request");
   free(frame);
 }
 
@@ -469,26 +549,35 @@ static void read_lines(int port) {
   connection_count = atoi(await_line());
   connections = calloc((size_t)connection_count, sizeof *connections);
   if (connections == NULL) die("calloc");
-  int unfinished = 0;
+  int asked = 0, unfinished = 0;
   for (int index = 0; index < connection_count; index++) {
     char *line = await_line();
     struct connection *c = &connections[index];
     char *path = strchr(line, '\t') + 1;
     char *request = strchr(path, '\t') + 1;
     path[-1] = request[-1] = 0;
+    c->path = strdup(path);
     c->mode = atoi(line);
     c->request = strdup(request);
-    open_connection(c, port, path);
+    open_connection(c, port);
     /*
-     * Many at once, because each waits for a server tick. The slow ones go one by one, because they have to be first.
+     * Many at once, because each waits for a server tick. The slow ones go one by one, because they have to be first,
+     * and so does the one whose session the others resume.
      */
-    if (c->mode == READS && index - unfinished + 1 < HANDSHAKES_AT_ONCE && index + 1 < connection_count) continue;
+    int alone = c->mode != READS || (resumes && index == 0);
+    if (!alone && index - unfinished + 1 < HANDSHAKES_AT_ONCE && index + 1 < connection_count) continue;
+    for (; asked <= index; asked++) {
+      connect_tls(&connections[asked]);
+      ask_for_upgrade(&connections[asked]);
+    }
     while (unfinished <= index) finish_handshake(&connections[unfinished++]);
   }
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2) return 2;
+  if (argc < 2) return 2;
+  resumes = argc > 2 && strcmp(argv[2], "resume") == 0;
+  start_tls();
   struct rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -499,7 +588,7 @@ int main(int argc, char **argv) {
   read_lines(atoi(argv[1]));
   struct epoll_event commands = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, 0, &commands) < 0) die("epoll_ctl");
-  printf("{\"connected\":%d}\n", connection_count);
+  printf("{\"connected\":%d,\"resumed\":%d}\n", connection_count, resumed_count);
   static struct epoll_event events[256];
   for (;;) {
     /*
