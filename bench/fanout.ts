@@ -67,7 +67,7 @@ export async function run({ quick, tls }: { quick: boolean; tls?: boolean }): Pr
 async function runTls(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const tls = await prepareTls(tools)
   for (let round = 0; round < durations.rounds; round++) {
-    console.error(`${new Date().toISOString().slice(11, 19)} round ${round + 1} of ${durations.rounds}`)
+    console.error(`round ${round + 1} of ${durations.rounds}`)
     await measureTls(runs, tools, tls, durations)
   }
   await measureTlsIdle(runs, tools, tls, durations)
