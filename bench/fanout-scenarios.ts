@@ -111,8 +111,8 @@ export async function measureGathered(runs: Runs, tools: Tools, durations: Durat
   const nameOf = (interval: number) => `500/s to each of 100, write interval ${interval} ms`
   for (const writeIntervalMilliseconds of [0, 5, 10, 50]) {
     const reading = await measure(tools, durations.warmUpMilliseconds, {
-      kind: 'tidegate',
-      setup: { ...BASE, writeIntervalMilliseconds },
+      server: startTidegate({ ...BASE, writeIntervalMilliseconds }),
+      setup: BASE,
       lines: Array.from({ length: 100 }, () => readerLine([0])),
       greeting: 2,
       command: 'paced 1 2000',
