@@ -200,6 +200,8 @@ export class Aggregate {
       bestBid !== (bids.size === 0 ? undefined : bids.priceAt(0)) ||
       bestAsk !== (asks.size === 0 ? undefined : asks.priceAt(0))
     const { isLive: wasLive, isExcluded: wasExcluded } = source
+    // A message without changes, as from a venue that repeats itself, makes no other source old.
+    const isNews = !wasLive || touched.length > 0
     if (!wasLive || hasMoved) source.movedMilliseconds = milliseconds
     if (isBookMessage) {
       // A gap without a connection says nothing about the venue's usual gap.
@@ -209,8 +211,6 @@ export class Aggregate {
       source.isLive = true
       source.isExcluded = false
     }
-    // A message without changes, as from a venue that repeats itself, makes no other source old.
-    const isNews = !wasLive || touched.length > 0
     const excludesAny = isNews && this.#excludeOld(milliseconds, touched)
     if (!wasLive || hasMoved || excludesAny || wasExcluded !== source.isExcluded) this.#rank()
     return { events: this.#eventsOf(touched, executions) }

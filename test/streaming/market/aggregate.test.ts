@@ -410,6 +410,16 @@ describe('a source without a configured maximum age', () => {
     expect(aggregate.isExcluded(0)).toBe(false)
   })
 
+  test('an excluded source that returns with an unchanged book makes no other source old', () => {
+    const aggregate = pair()
+    aggregate.offer(0, snapshot(bid(100, 1)), 0)
+    aggregate.offer(1, snapshot(bid(90, 1)), 0)
+    aggregate.offer(1, update(bid(90, 2)), 15_001)
+    expect(aggregate.isExcluded(0)).toBe(true)
+    aggregate.offer(0, update(bid(100, 1)), 30_002)
+    expect([aggregate.isExcluded(0), aggregate.isExcluded(1)]).toEqual([false, false])
+  })
+
   test('a source without a configured maximum age may be silent for three times its usual gap between book messages', () => {
     const aggregate = pair()
     for (let count = 0; count < 60; count++) {
