@@ -137,16 +137,17 @@ function nearestFirst(known, file) {
 async function startTests() {
   process.env.TESTS_ARE_BUILT = '1'
   const { withReports } = await import('../test/faults/mutants.ts')
-  const { vitest, changed } = await startVitest()
+  const { vitest, changed, ended } = await startVitest()
   const run = async (specifications, texts, { milliseconds, bail }) => {
     for (const [file, text] of texts) changed.set(file, text)
     for (const file of changed.keys()) vitest.invalidateFile(join(ROOT, file))
     vitest.provide('mutantMilliseconds', milliseconds)
     vitest.config.bail = bail
-    const result = await vitest.runTestSpecifications(specifications)
+    ended.length = 0
+    const { unhandledErrors } = await vitest.runTestSpecifications(specifications)
     for (const file of changed.keys()) vitest.invalidateFile(join(ROOT, file))
     changed.clear()
-    return result
+    return { modules: [...ended], hasError: unhandledErrors.length > 0 }
   }
   return {
     /** The given test files' processor time, and which of the mutants each reaches. All have to pass. */
@@ -160,10 +161,11 @@ async function startTests() {
       const found = await vitest.globTestSpecifications(files)
       // A suite for both engines runs on one, PostgreSQL, the last.
       const specifications = [...new Map(found.map((each) => [each.moduleId, each])).values()]
-      const { testModules } = await run(specifications, texts, { milliseconds: LEARNING_MILLISECONDS, bail: 0 })
-      const failed = testModules.find((module) => !module.ok())
+      const { modules, hasError } = await run(specifications, texts, { milliseconds: LEARNING_MILLISECONDS, bail: 0 })
+      const failed = modules.find((module) => !module.ok())
       if (failed !== undefined) fail(`${failed.relativeModuleId} fails without a mutant: ${failures([failed])[0]}`)
-      return testModules.map((module) => {
+      if (hasError || modules.length < specifications.length) fail('tests ended early without a mutant')
+      return modules.map((module) => {
         const metas = [...module.children.allTests()].map((test) => test.meta())
         return {
           file: module.relativeModuleId,
@@ -178,9 +180,9 @@ async function startTests() {
       for (const batch of batches(known)) {
         const milliseconds = Math.max(...batch.map((each) => each.milliseconds)) * MARGIN_FACTOR + MARGIN_MILLISECONDS
         const specifications = batch.map(({ specification }) => specification)
-        const { testModules, unhandledErrors } = await run(specifications, [[file, text]], { milliseconds, bail: 1 })
-        const [first] = failures(testModules)
-        if (first !== undefined || unhandledErrors.length > 0) return first ?? 'the end of a process that does not end'
+        const { modules, hasError } = await run(specifications, [[file, text]], { milliseconds, bail: 1 })
+        const [first] = failures(modules)
+        if (first !== undefined || hasError) return first ?? 'the end of a process that does not end'
       }
       return undefined
     },
@@ -194,6 +196,9 @@ async function startVitest() {
   const { default: config } = await import('../vitest.config.ts')
   const { projects, setupFiles, globalSetup, ...shared } = config.test
   const changed = new Map()
+  // The result of a run has earlier runs' modules too.
+  const ended = []
+  const reporter = { onTestModuleEnd: (module) => void ended.push(module) }
   const replacing = { name: 'mutants', enforce: 'pre', transform: (_, id) => changed.get(id.slice(ROOT.length + 1)) }
   const projectOf = ({ test }) => {
     const own = { isolate: true, setupFiles: [...setupFiles, 'test/faults/mutant-setup.ts'] }
@@ -203,13 +208,13 @@ async function startVitest() {
     config: false,
     root: ROOT,
     watch: false,
-    reporters: [{}],
+    reporters: [reporter],
     maxWorkers: WORKERS,
     teardownTimeout: 10_000,
   }
   const vitest = await createVitest('test', options, { test: { globalSetup, projects: projects.map(projectOf) } })
   await vitest.standalone()
-  return { vitest, changed }
+  return { vitest, changed, ended }
 }
 
 function batches(known) {
