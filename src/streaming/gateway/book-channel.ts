@@ -91,6 +91,7 @@ export class BookChannel implements MarketChannel {
     subscription.view = view
     state.position = version ?? NONE
     state.cursor = version ?? NONE
+    subscription.receiptsFrom = version
     subscription.holdsBook = version !== undefined
     return version !== undefined
   }
@@ -183,7 +184,14 @@ export class BookChannel implements MarketChannel {
     sentMilliseconds: number,
   ): string | undefined {
     if (state.cursor === NONE) return undefined
-    const status = subscription.view.status(state.position, state.cursor, sinceMilliseconds)
+    const { view } = subscription
+    // Without a resumption, receipts of earlier books are of no use.
+    subscription.receiptsFrom ??= state.cursor
+    const receipts = view.receipts?.since(subscription.receiptsFrom, state.cursor) ?? []
+    const texts = receipts.map(({ text }) => text)
+    const status = view.status(state.position, state.cursor, sinceMilliseconds, texts)
+    const last = receipts.at(-1)
+    if (status !== undefined && last !== undefined) subscription.receiptsFrom = last.version + 1
     if (status?.digest !== undefined) {
       const { digest, cursor } = status
       subscription.sentDigest = { digest, cursor, sentMilliseconds }
@@ -204,6 +212,17 @@ export class BookChannel implements MarketChannel {
     }
   }
 
+  /** Whether a view makes receipts. */
+  get makesReceipts(): boolean {
+    for (const { feed } of this.#all) if (feed.receipts?.isActive === true) return true
+    return false
+  }
+
+  /** Begins the views' receipts for a full second. */
+  endSecond(second: number): void {
+    for (const { feed } of this.#all) feed.endSecond(second)
+  }
+
   stop(): void {
     for (const { lingerTimer } of this.#all) lingerTimer?.cancel()
     this.#views.clear()
@@ -219,7 +238,7 @@ export class BookChannel implements MarketChannel {
       state.isDue = false
       return 'done'
     }
-    const conflated = view.conflated(encoding, state.position, state.cursor)
+    const conflated = view.conflated(encoding, state.position, state.cursor, subscription.laterThan)
     if (conflated === 'too-old') return 'too-old'
     // A resumed subscription may hold an older position than this connection was sent. Its UPDATE has to be later.
     const mustBeLater = conflated !== 'nothing' && version <= subscription.laterThan

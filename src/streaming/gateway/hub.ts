@@ -274,7 +274,7 @@ export class Hub implements SessionHost {
         if (this.#traceUpdate !== undefined) this.#arrivals.set(market, this.#wallMilliseconds())
         this.#schedule()
       },
-      onThrottled: () => this.#ticker.start(),
+      onGridUse: () => this.#ticker.start(),
       onStaleTooLong: (subscriptions) => {
         const subscribers = new Set<Subscriber>(subscriptions.map(({ subscriber }) => subscriber))
         this.closeWhere((session) => (subscribers.has(session) ? 'stale' : undefined))
@@ -306,11 +306,15 @@ export class Hub implements SessionHost {
     // Throttled messages are late at the client's request, so they do not count as latency.
     if (isHanded) for (const market of dirty) this.#deliveries.push(this.#deliveryOf(market))
     this.#arrivals.clear()
-    if (this.#endedIntervals.size > 0) {
-      for (const market of this.#markets.values()) market.fanOutThrottled(this.#endedIntervals, this.#outboxes)
+    const ended = this.#endedIntervals
+    if (ended.size > 0) {
+      for (const market of this.#markets.values()) market.fanOutThrottled(ended, this.#outboxes)
       this.#endedIntervals = new Set()
     }
     if (this.#outboxes.length > 0 && this.#writeGrid?.isDue() !== false) this.#write()
+    if (!ended.has(1_000)) return
+    const second = Math.floor(this.clock.monotonicMilliseconds() / 1_000)
+    for (const market of this.#markets.values()) market.endSecond(second)
   }
 
   #write(): void {
@@ -334,11 +338,11 @@ export class Hub implements SessionHost {
     return { market: market.symbol, receivedMilliseconds, committedMilliseconds, arrivedMilliseconds }
   }
 
-  /** Notes the intervals for the end of the tick. Returns whether there are still throttled subscriptions. */
+  /** Notes the intervals for the end of the tick. Returns whether a market still needs them. */
   #endIntervals(intervals: ReadonlySet<number>): boolean {
     for (const interval of intervals) this.#endedIntervals.add(interval)
     this.#schedule()
-    for (const market of this.#markets.values()) if (market.isThrottling) return true
+    for (const market of this.#markets.values()) if (market.usesGrid) return true
     return false
   }
 

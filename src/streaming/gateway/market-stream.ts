@@ -30,8 +30,8 @@ export interface MarketStreamOptions {
   readonly clock: Clock
   /** Called when the market has work for the end of the tick. */
   readonly onDirty: (market: MarketStream) => void
-  /** Called when a throttled subscription is added. */
-  readonly onThrottled: () => void
+  /** Called when the market begins to need the ends of intervals. */
+  readonly onGridUse: () => void
   readonly requestCommit: () => boolean
   /** Signs receipts for the extended protocol's heartbeats. Absent: there are none. */
   readonly receipts?: ReceiptSigner | undefined
@@ -122,8 +122,9 @@ export class MarketStream {
     return this.#subscriptions.filter(({ subscriber }) => subscriber.isClient).length
   }
 
-  get isThrottling(): boolean {
-    return !this.#throttle.isEmpty
+  /** Whether it needs the ends of intervals. */
+  get usesGrid(): boolean {
+    return !this.#throttle.isEmpty || this.#book.makesReceipts
   }
 
   /** A subscription without channels. */
@@ -142,6 +143,7 @@ export class MarketStream {
       holdsBook: false,
       laterThan: 0,
       sentDigest: undefined,
+      receiptsFrom: undefined,
       place: -1,
     }
   }
@@ -165,8 +167,8 @@ export class MarketStream {
     if (intervalMilliseconds > 0) {
       subscription.throttled |= channel.bit
       this.#throttle.add(subscription, channel, intervalMilliseconds)
-      this.#options.onThrottled()
     }
+    if (this.usesGrid) this.#options.onGridUse()
     return resumes
   }
 
@@ -243,6 +245,11 @@ export class MarketStream {
     this.#throttle.fanOut(intervals, this.channels, outboxes)
   }
 
+  /** Begins the receipts for a full second, after its messages were fanned out. */
+  endSecond(second: number): void {
+    this.#book.endSecond(second)
+  }
+
   /** Sets an aligned subscription's states. It is not aligned until the next fan-out. */
   settle(subscription: MarketSubscription): void {
     if (!subscription.isAligned) return
@@ -253,7 +260,7 @@ export class MarketStream {
     }
   }
 
-  /** True while a SNAPSHOT or a digest is made in slices: `work` is then to be called once per tick. */
+  /** True while a SNAPSHOT, a digest or a receipt is unfinished: `work` is then to be called once per tick. */
   get isWorking(): boolean {
     return this.#book.isWorking
   }

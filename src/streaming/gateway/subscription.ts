@@ -77,6 +77,8 @@ export interface MarketSubscription {
   laterThan: number
   /** Undefined before the first, and without market_data. */
   sentDigest: SentDigest | undefined
+  /** Receipts before this version were sent, or are from before the subscription. Undefined before the first heartbeat. */
+  receiptsFrom: number | undefined
   /** Place in the market's list; -1 when not in it. */
   place: number
 }

@@ -268,16 +268,16 @@ export interface BookStatus {
   /** The book's position in the first publication of the chain. Undefined when no longer known. */
   readonly origin: string | undefined
   readonly instrument: Instrument | undefined
-  /** A signed statement about this book or an earlier one. Undefined where receipts are not signed. */
-  readonly receipt: string | undefined
+  /** Signed statements which the subscription has not been sent. */
+  readonly receipts: readonly string[]
 }
 
 export function bookStatusText(market: MarketDefinition, status: BookStatus): string {
-  const { cursor, digest, sinceMilliseconds, origin, instrument, receipt } = status
+  const { cursor, digest, sinceMilliseconds, origin, instrument, receipts } = status
   const digestMember = digest === undefined ? '' : `"digest":"${digest}",`
   const since = millisecondText(sinceMilliseconds)
   const originMember = origin === undefined ? '' : `,"origin":"${origin}"`
   const instrumentMember = instrument === undefined ? '' : `,"instrument_state":"${instrument.state}"`
-  const receiptMember = receipt === undefined ? '' : `,"receipt":"${receipt}"`
-  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"${originMember}${instrumentMember}${receiptMember}}`
+  const receiptsMember = receipts.length === 0 ? '' : `,"receipts":["${receipts.join('","')}"]`
+  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"${originMember}${instrumentMember}${receiptsMember}}`
 }

@@ -1,5 +1,5 @@
 /**
- * Signs receipts: this service's statements about a view's digest at a commit, as compact JWS (RFC 7515) with ES256.
+ * Signs receipts: this service's statements about a view and its messages, as compact JWS (RFC 7515) with ES256.
  * Receipts have their own type and keys, and neither audience nor expiry, so that no token verifier accepts one. A
  * signature takes 30 to 50 µs on the event loop, so only some are made per tick, without waiting. It does not decide
  * which books get a receipt.
@@ -36,6 +36,10 @@ export class ReceiptSigner {
   constructor(options: ReceiptSignerOptions) {
     this.#options = options
     this.clock = options.clock
+  }
+
+  get hasKey(): boolean {
+    return this.#options.current() !== undefined
   }
 
   /** The receipt. `later` when this tick has made enough, undefined without a key. */

@@ -4,7 +4,7 @@
  * A large SNAPSHOT is encoded in slices, so that it delays no other work, and is reused for later subscribers as long
  * as the completing UPDATE is small. It never decides which session gets which message.
  */
-import type { Clock } from '../../platform/base/clock.ts'
+import type { Clock, Instant } from '../../platform/base/clock.ts'
 import { ViewDigest } from '../market/digest.ts'
 import { ASK, BID, type LevelChange } from '../market/event.ts'
 import type { AttributedLevel } from '../market/venues.ts'
@@ -69,6 +69,8 @@ export interface Snapshot {
 /** The difference to a version: none, one UPDATE, or the journal no longer reaches back far enough. */
 export type Conflated = 'nothing' | 'too-old' | { readonly message: Message; readonly levelCount: number }
 
+type Earlier = { readonly version: number; readonly cursor: number; readonly isLate: boolean }
+
 /** A book's entry in a heartbeat. */
 interface SentStatus {
   readonly text: string
@@ -91,7 +93,7 @@ export interface ViewFeedOptions {
   readonly replica: Replica
   readonly view: View
   readonly clock: Clock
-  /** Signs the view's receipts. Undefined: there are none. */
+  /** Undefined: there are no receipts. */
   readonly signer?: ReceiptSigner | undefined
   /**
    * Present for a view whose levels name their venues: the view with the same depth without them. It has the same
@@ -113,7 +115,9 @@ export class ViewFeed {
   /** Only while there are such subscriptions. */
   #digest: ViewDigest | undefined
   /** Only where receipts are signed. */
-  readonly #receipts: ViewReceipts | undefined
+  readonly receipts: ViewReceipts | undefined
+  /** Commit time of the view's last change. */
+  #changeInstant: Instant
   /** The view's change version after the last commit, and after the last fanned-out one. */
   #cursor: number
   #fannedOutCursor: number
@@ -139,9 +143,10 @@ export class ViewFeed {
     this.#cursors = new Cursors(replica.market.symbol, 'market_data', view.depth, plain !== undefined)
     this.#cursor = view.changeVersion
     this.#fannedOutCursor = view.changeVersion
-    if (signer === undefined) return
-    this.#receipts = new ViewReceipts(signer, replica.market, view.depth)
-    if (view.changeVersion === replica.version) this.#receipts.note(view.changeVersion, replica.instant)
+    const levels = () => this.#currentLevels()
+    const levelOf = (level: LevelChange) => (plain === undefined ? level : replica.attributed.levelOf(level))
+    this.receipts = signer && new ViewReceipts({ signer, replica, view, cursors: this.#cursors, levels, levelOf })
+    this.#changeInstant = view === replica.view ? replica.changeInstant : replica.instant
   }
 
   get subscriberCount(): number {
@@ -150,7 +155,9 @@ export class ViewFeed {
 
   join(encoding: Encoding): void {
     this.#subscribers[encoding] += 1
-    if (encoding === EXTENDED) (this.#plain ?? this).#useDigest(1)
+    if (encoding === BASE) return
+    ;(this.#plain ?? this).#useDigest(1)
+    this.receipts?.begin()
   }
 
   leave(encoding: Encoding): void {
@@ -162,7 +169,8 @@ export class ViewFeed {
   encodeCommit(changes: readonly LevelChange[], startsOver: boolean): EncodedFrame | undefined {
     const prev = this.#cursor
     this.#cursor = this.view.changeVersion
-    if (this.#cursor !== prev) this.#receipts?.note(this.#cursor, this.#replica.instant)
+    if (this.#cursor !== prev) this.#changeInstant = this.#replica.instant
+    this.receipts?.note(changes, startsOver)
     if (startsOver) this.#isOversized = [true, true]
     const [baseCount, extendedCount] = this.#subscribers
     if (changes.length === 0 || baseCount + extendedCount === 0) return undefined
@@ -171,10 +179,8 @@ export class ViewFeed {
       return undefined
     }
     const { market, instant } = this.#replica
-    const text =
-      this.#plain === undefined
-        ? updateText(market, instant.milliseconds, changes)
-        : updateText(market, instant.milliseconds, changes, (change) => this.#attributedText(change))
+    const textOf = this.#plain && ((change: LevelChange) => this.#attributedText(change))
+    const text = updateText(market, instant.milliseconds, changes, textOf)
     const base = baseCount === 0 ? undefined : this.#commitFrame(BASE, text)
     if (extendedCount === 0) return [base, undefined]
     return [base, this.#commitFrame(EXTENDED, extendedText(text, this.#stream(this.#cursor, prev, 1)))]
@@ -205,23 +211,26 @@ export class ViewFeed {
 
   /**
    * The one UPDATE from `version` to the current version. `cursor` is the change version in the subscriber's previous
-   * message: `version`, or an earlier one with the same levels.
+   * message: `version`, or an earlier one with the same levels. An extended UPDATE for one commit has this commit's time,
+   * unless it has to be later than the version `laterThan`.
    */
-  conflated(encoding: Encoding, version: number, cursor: number): Conflated {
+  conflated(encoding: Encoding, version: number, cursor: number, laterThan = NONE): Conflated {
     const view = this.view
     if (this.#conflatedVersion !== view.version || this.#conflated.size >= CONFLATED_UPDATES_KEPT) {
       this.#conflated.clear()
       this.#levelTexts.clear()
       this.#conflatedVersion = view.version
     }
-    const key = encoding === BASE ? version : `${version} ${cursor}`
+    const isLate = view.changeVersion <= laterThan
+    const key = encoding === BASE ? version : `${version} ${cursor} ${isLate}`
     const known = this.#conflated.get(key)
     if (known !== undefined) return known
     const changes = view.changesSince(version)
     let conflated: Conflated
     if (changes === 'too-old') conflated = 'too-old'
     else if (changes.length === 0) conflated = 'nothing'
-    else conflated = { message: this.#update(encoding, changes, version, cursor), levelCount: changes.length }
+    else
+      conflated = { message: this.#update(encoding, changes, { version, cursor, isLate }), levelCount: changes.length }
     this.#conflated.set(key, conflated)
     return conflated
   }
@@ -257,18 +266,21 @@ export class ViewFeed {
     return message
   }
 
-  /**
-   * True while a SNAPSHOT or a digest is made in slices, or a receipt waits: `work` is then to be called once per tick.
-   */
+  /** True while a SNAPSHOT, a digest or a receipt is unfinished: `work` is then to be called once per tick. */
   get isWorking(): boolean {
-    return this.#job !== undefined || this.#digest?.seeding === true || this.#receipts?.isWaiting === true
+    return this.#job !== undefined || this.#digest?.seeding === true || this.receipts?.isWorking === true
   }
 
   /** Makes at least one SNAPSHOT slice, and more until `untilMilliseconds` of the monotonic clock. */
   work(untilMilliseconds: number): void {
     if (this.#job !== undefined) this.#encodeSnapshot(this.#job, untilMilliseconds)
     else if (this.#digest?.seeding === true) this.#digest.seed()
-    else this.#receipts?.signWaiting()
+    else this.receipts?.work()
+  }
+
+  /** Begins the receipt for a full second. */
+  endSecond(second: number): void {
+    this.receipts?.endSecond(second, this.#changeInstant, this.#subscribers[EXTENDED] > 0)
   }
 
   /** The version named by a cursor, if the journal reaches back to it. */
@@ -286,7 +298,12 @@ export class ViewFeed {
    * source: it has no entry while a later one waits to be sent. A book from before its restart has no entry either,
    * because its cursors are no longer made: a throttled subscription has it until its interval ends.
    */
-  status(version: number, cursor: number, sinceMilliseconds: number): SentStatus | undefined {
+  status(
+    version: number,
+    cursor: number,
+    sinceMilliseconds: number,
+    receipts: readonly string[],
+  ): SentStatus | undefined {
     const { market, epoch, live, liveVersion, instrument, publication, previous } = this.#replica
     if (live && version < liveVersion && cursor !== this.view.changeVersion) return undefined
     if (!previous.isOfBook(cursor)) return undefined
@@ -294,11 +311,7 @@ export class ViewFeed {
     if (live && digest === undefined) return undefined
     const origin = live ? publication.originAt(version) : undefined
     const token = this.#cursors.token(epoch, cursor)
-    const receipt =
-      digest === undefined
-        ? undefined
-        : this.#receipts?.receiptOf({ changeVersion: cursor, cursor: token, digest, origin })
-    const status = { cursor: token, digest, sinceMilliseconds, origin, instrument, receipt }
+    const status = { cursor: token, digest, sinceMilliseconds, origin, instrument, receipts }
     return { text: bookStatusText(market, status), cursor: token, digest }
   }
 
@@ -343,18 +356,17 @@ export class ViewFeed {
     this.#job = undefined
   }
 
-  #update(encoding: Encoding, changes: readonly LevelChange[], version: number, cursor: number): Message {
+  #update(encoding: Encoding, changes: readonly LevelChange[], from: Earlier): Message {
+    const { version, cursor, isLate } = from
     const { market, instant } = this.#replica
-    const text = updateText(market, instant.milliseconds, changes, (change) => this.#levelText(change))
-    if (encoding === BASE) return textMessage(text)
-    const covers = this.view.commitsSince(cursor)
-    const stream = this.#stream(
-      this.view.changeVersion,
-      cursor,
-      // The journal may no longer reach the cursor when nothing differed since: then only the commits after `version` count.
-      covers === 'too-old' ? (this.view.commitsSince(version) as number) : covers,
-    )
-    return textMessage(extendedText(text, stream))
+    const textAt = ({ milliseconds }: Instant) =>
+      updateText(market, milliseconds, changes, (change) => this.#levelText(change))
+    if (encoding === BASE) return textMessage(textAt(instant))
+    const counted = this.view.commitsSince(cursor)
+    // The journal may no longer reach the cursor when nothing differed since: then only the commits after `version` count.
+    const covers = counted === 'too-old' ? (this.view.commitsSince(version) as number) : counted
+    const stream = this.#stream(this.view.changeVersion, cursor, covers)
+    return textMessage(extendedText(textAt(covers === 1 && !isLate ? this.#changeInstant : instant), stream))
   }
 
   #levelText(change: LevelChange): string {

@@ -1,117 +1,191 @@
 /**
- * One view's receipts, shared by all sessions: at most one signature per view version and per second. A session with
- * another version's book gets the latest receipt no later than its book. Only the last few receipts and commit times
- * are kept. It sees no session.
+ * One view's receipts, shared by all sessions: at most one per full second, about the view then, and about the UPDATEs
+ * and executions since the previous one. The book is captured at once, and hashed and signed in later ticks, so that
+ * many views delay nothing. Only the last few receipts are kept. It sees no session.
  */
 
 import type { ReceiptClaims } from '../../contract/receipt.ts'
 import { type Instant, nanosecondText } from '../../platform/base/clock.ts'
-import type { MarketDefinition } from '../market/event.ts'
+import type { LevelChange } from '../market/event.ts'
+import type { View } from '../market/view.ts'
+import type { Cursors } from './cursor.ts'
+import { executionRecord, levelRecord, RecordHash, RecordWindow, updateRecord } from './receipt-records.ts'
 import type { ReceiptSigner } from './receipt-signer.ts'
+import type { Replica } from './replica.ts'
 
-/** Commit times kept: enough for the second by which a throttled session may lag, at one commit per millisecond. */
-const TIMES_KEPT = 1_024
+/** Receipts kept for sessions whose heartbeats are late. */
+const RECEIPTS_KEPT = 8
 
-/** Receipts kept for lagging sessions: throttled ones lag by up to a second. */
-const RECEIPTS_KEPT = 4
+/** Views deeper than this get a receipt only every `DEEP_SECONDS`. */
+const SHALLOW_LEVELS = 100
+const DEEP_SECONDS = 10
 
-/** A session's book, as its heartbeat entry describes it. */
-export interface ConfirmedBook {
-  /** The last version that changed the view, named by the cursor. */
-  readonly changeVersion: number
-  readonly cursor: string
-  readonly digest: string
-  readonly origin: string | undefined
+/** How long receipts are made without subscribers, for a client that reconnects and resumes. */
+const LINGER_SECONDS = 60
+
+/** Levels hashed per tick: about 1 ms. */
+const SLICE_LEVELS = 4_096
+
+export interface ReceiptedView {
+  readonly signer: ReceiptSigner
+  readonly replica: Replica
+  readonly view: View
+  readonly cursors: Cursors
+  /** The current levels, which do not change when the market does. */
+  readonly levels: () => readonly LevelChange[]
+  /** A view's entry with its amount. */
+  readonly levelOf: (level: LevelChange) => LevelChange
 }
 
 interface Receipt {
+  /** The replica's version at the end of the receipt's second. */
+  readonly version: number
+  /** The version named by its cursor. */
   readonly changeVersion: number
   readonly text: string
 }
 
+/** A receipt to come. */
+interface Job extends Omit<Receipt, 'text'> {
+  readonly claims: Omit<ReceiptClaims, 'book'>
+  readonly levels: readonly LevelChange[]
+  readonly hash: RecordHash
+  next: number
+  book: string | undefined
+}
+
 export class ViewReceipts {
-  readonly #signer: ReceiptSigner
-  readonly #market: MarketDefinition
-  readonly #depth: number
-  /** A ring: the versions that changed the view, and their times. */
-  readonly #versions: number[] = []
-  readonly #instants: Instant[] = []
-  #noted = 0
+  readonly #view: ReceiptedView
+  readonly #isDeep: boolean
+  readonly #updates = new RecordWindow()
+  readonly #executions = new RecordWindow()
+  /** The last execution considered. */
+  #executionNumber = 0
+  #isActive = false
+  /** Full seconds without subscribers. */
+  #idleSeconds = 0
   /** In version order. */
   #receipts: readonly Receipt[] = []
-  /** The monotonic clock's second at the last signature. */
-  #signedSecond = -1
-  /** Waits for a tick in which the signer is not busy. */
-  #waiting: { readonly changeVersion: number; readonly claims: ReceiptClaims } | undefined
+  #job: Job | undefined
+  /** The last receipt's second of the monotonic clock, and its change version. */
+  #second = Number.NEGATIVE_INFINITY
+  #changeVersion = -1
 
-  constructor(signer: ReceiptSigner, market: MarketDefinition, depth: number) {
-    this.#signer = signer
-    this.#market = market
-    this.#depth = depth
+  constructor(view: ReceiptedView) {
+    const { depth } = view.view
+    this.#view = view
+    this.#isDeep = depth === 0 || depth > SHALLOW_LEVELS
   }
 
-  /** Notes the commit time of a version that changed the view. Versions ascend. */
-  note(changeVersion: number, instant: Instant): void {
-    const place = this.#noted++ % TIMES_KEPT
-    this.#versions[place] = changeVersion
-    this.#instants[place] = instant
+  /** Whether receipts are made: there are subscribers, or there were some a short time ago. */
+  get isActive(): boolean {
+    return this.#isActive
   }
 
-  /** The receipt for a book. Undefined when every receipt is later than it. */
-  receiptOf(book: ConfirmedBook): string | undefined {
-    const latest = this.#receipts.at(-1)
-    if (latest === undefined || latest.changeVersion < book.changeVersion) this.#signLater(book)
-    return this.#receipts.findLast(({ changeVersion }) => changeVersion <= book.changeVersion)?.text
+  /** Begins the windows at the current version, unless receipts are made already. */
+  begin(): void {
+    if (this.#isActive) return
+    this.#isActive = true
+    this.#executionNumber = this.#view.replica.executions.lastNumber
+    this.#executions.restart(this.#executionNumber)
+    this.#updates.restart(this.#view.view.changeVersion)
   }
 
-  /** True while a receipt waits for its signature: `signWaiting` is then to be called once per tick. */
-  get isWaiting(): boolean {
-    return this.#waiting !== undefined
+  /** Adds a commit with these changes to the view. `startsOver`: no UPDATE leads to its book. */
+  note(changes: readonly LevelChange[], startsOver: boolean): void {
+    if (!this.#isActive) return
+    const { replica, view, cursors, levelOf } = this.#view
+    this.#noteExecutions()
+    const { changeVersion } = view
+    if (startsOver) this.#updates.restart(changeVersion)
+    if (changes.length === 0) return
+    let records = updateRecord(cursors.token(replica.epoch, changeVersion), replica.instant)
+    for (const change of changes) records += levelRecord(replica.market, levelOf(change))
+    this.#updates.add(records)
   }
 
-  signWaiting(): void {
-    if (this.#waiting === undefined) return
-    const { changeVersion, claims } = this.#waiting
-    const text = this.#signer.sign(claims)
+  /**
+   * Begins the receipt at the end of a full second on the throttle grid, unless nothing has changed since the last one.
+   * @param instant commit time of the view's last change
+   */
+  endSecond(second: number, instant: Instant, hasSubscribers: boolean): void {
+    this.#idleSeconds = hasSubscribers ? 0 : this.#idleSeconds + 1
+    this.#isActive &&= this.#idleSeconds <= LINGER_SECONDS
+    if (!this.#isActive) return
+    const { signer, replica, view, levels } = this.#view
+    const { changeVersion } = view
+    if (this.#isDeep && Math.floor(second / DEEP_SECONDS) === Math.floor(this.#second / DEEP_SECONDS)) return
+    if (changeVersion === this.#changeVersion && this.#executions.count === 0) return
+    // With one still unfinished, the windows continue until the next second.
+    if (this.#job !== undefined || !signer.hasKey || !replica.hasBook || replica.isCrossed) return
+    this.#second = second
+    this.#changeVersion = changeVersion
+    const { version } = replica
+    const claims = this.#claims(instant)
+    this.#job = { version, changeVersion, claims, levels: levels(), hash: new RecordHash(), next: 0, book: undefined }
+  }
+
+  /** True while a receipt is unfinished: `work` is then to be called once per tick. */
+  get isWorking(): boolean {
+    return this.#job !== undefined
+  }
+
+  /** Hashes a slice of the book, and signs the receipt once it is complete and the signer is not busy. */
+  work(): void {
+    const job = this.#job
+    if (job === undefined) return
+    const { market } = this.#view.replica
+    const end = Math.min(job.next + SLICE_LEVELS, job.levels.length)
+    let records = ''
+    for (; job.next < end; job.next++) records += levelRecord(market, job.levels[job.next] as LevelChange)
+    job.hash.add(records)
+    if (job.next < job.levels.length) return
+    job.book ??= job.hash.sha256()
+    const { claims, book, version, changeVersion } = job
+    const text = this.#view.signer.sign({ ...claims, book })
     if (text === 'later') return
-    this.#waiting = undefined
+    this.#job = undefined
     if (text === undefined) return
-    this.#signedSecond = this.#second()
-    this.#receipts = [...this.#receipts.slice(1 - RECEIPTS_KEPT), { changeVersion, text }]
+    this.#receipts = [...this.#receipts.slice(1 - RECEIPTS_KEPT), { version, changeVersion, text }]
   }
 
-  /** Signs the receipt for a later book than the last one: now, or in a later tick when the signer is busy. */
-  #signLater({ changeVersion, cursor, digest, origin }: ConfirmedBook): void {
-    if (this.#waiting !== undefined || this.#signedSecond === this.#second()) return
-    const instant = this.#timeOf(changeVersion)
-    if (instant === undefined) return
-    const { symbol, priceDecimals, amountDecimals } = this.#market
-    const claims = {
-      market: symbol,
-      depth: this.#depth,
-      price_decimals: priceDecimals,
-      amount_decimals: amountDecimals,
-      cursor,
-      time: nanosecondText(instant.milliseconds, instant.nanoseconds),
-      digest,
+  /** The kept receipts from a version on, up to a book with this change version. */
+  since(version: number, changeVersion: number): readonly Receipt[] {
+    return this.#receipts.filter((receipt) => receipt.version >= version && receipt.changeVersion <= changeVersion)
+  }
+
+  #noteExecutions(): void {
+    const { market, executions } = this.#view.replica
+    // Executions that are not kept, or that the source missed, are in no window.
+    const firstNumber = executions.firstNumber
+    if (firstNumber > this.#executionNumber + 1) {
+      this.#executionNumber = firstNumber - 1
+      this.#executions.restart(this.#executionNumber)
+    }
+    while (this.#executionNumber < executions.lastNumber) {
+      this.#executionNumber += 1
+      this.#executions.add(executionRecord(market, executions, this.#executionNumber))
+    }
+  }
+
+  /** Ends both windows. */
+  #claims({ milliseconds, nanoseconds }: Instant): Job['claims'] {
+    const { replica, view, cursors } = this.#view
+    const { market, epoch, executions, publication, live, version } = replica
+    const { changeVersion, depth } = view
+    const updates = this.#updates.end(changeVersion)
+    const traded = this.#executions.end(this.#executionNumber)
+    const origin = live ? publication.originAt(version) : undefined
+    return {
+      market: market.symbol,
+      depth,
+      price_decimals: market.priceDecimals,
+      amount_decimals: market.amountDecimals,
+      cursor: cursors.token(epoch, changeVersion),
+      time: nanosecondText(milliseconds, nanoseconds),
+      updates: { ...updates, after: cursors.token(epoch, updates.after) },
+      executions: { ...traded, after: executions.idOf(traded.after) },
       ...(origin === undefined ? {} : { origin }),
     }
-    this.#waiting = { changeVersion, claims }
-    this.signWaiting()
-  }
-
-  /** A version's commit time. Undefined when no longer kept. */
-  #timeOf(changeVersion: number): Instant | undefined {
-    const oldest = Math.max(0, this.#noted - TIMES_KEPT)
-    for (let number = this.#noted - 1; number >= oldest; number--) {
-      const version = this.#versions[number % TIMES_KEPT] as number
-      if (version === changeVersion) return this.#instants[number % TIMES_KEPT]
-      if (version < changeVersion) return undefined
-    }
-    return undefined
-  }
-
-  #second(): number {
-    return Math.floor(this.#signer.clock.monotonicMilliseconds() / 1000)
   }
 }
