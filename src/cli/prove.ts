@@ -1,8 +1,7 @@
 /**
- * `tidegate prove`: checks book receipts against the messages a client received, or against a service's recording, and
- * reports how many messages and executions they cover. Version 1 receipts are checksums: they find errors, and prove
- * nothing against a person who changes the files. It needs no service, only the files and the public keys. Exit code 1
- * when anything failed, or there is no receipt.
+ * `tidegate prove`: checks receipts against the messages a client received, or against a service's recording, and
+ * reports how many books, executions and UPDATEs they prove. It needs no service, only the files and the public keys.
+ * Exit code 1 when anything failed, or there is no receipt.
  */
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -10,7 +9,7 @@ import { collectReceipts, FramesProof } from '../conformance/judge/receipts/prov
 import { endRecordings, proveRecording, type RecordingFormat } from '../conformance/judge/receipts/prove-recording.ts'
 import {
   type Covered,
-  type MatchedBook,
+  type MatchedView,
   type ReceiptFinding,
   ReceiptList,
 } from '../conformance/judge/receipts/receipt-list.ts'
@@ -36,17 +35,21 @@ interface Verdict {
   /** What the receipts were compared with. */
   readonly against: 'messages' | 'recording'
   readonly receipts: number
-  readonly matched: number
-  readonly messages: Covered
+  /** Receipts whose book is the files' book at their cursor. */
+  readonly books: Covered
+  /** In windows for which the client was subscribed as a whole. */
   readonly executions: Covered
-  /** Valid, but for versions between two of this client's messages. */
-  readonly unmatched: number
+  /** The receipts' windows with executions. */
+  readonly executionWindows: Covered
+  /** In windows of which the client received each UPDATE by itself. Of a recording: commits. */
+  readonly updates: Covered
+  /** Valid, but for books between two of this client's messages. */
+  readonly unreached: number
   readonly signers: readonly { readonly issuer: string; readonly keyId: string }[]
-  readonly books: readonly MatchedBook[]
+  readonly views: readonly MatchedView[]
   readonly failures: readonly ReceiptFinding[]
 }
 
-const VERSION_1 = 'Version 1 receipts are checksums, not a proof against a person who changes the files.'
 const KEYS_BYTES_MAX = 1_048_576
 const REQUEST_MILLISECONDS_MAX = 10_000
 
@@ -54,9 +57,9 @@ const HELP = `
 FILE contains the messages which one client received over tidegate.v1, one per line (verify --save writes such a file), or
 is a recording by the service. Several files of one kind are read in the given order.
 
-Version 1 receipts are checksums against errors, not a proof against a person: whoever changes a file can make a
-false book match. The report says how many messages and executions they cover: only the books after those messages were
-compared, and no execution. See docs/explanation/receipts.md.
+The report has three numbers, n of m each. Books: how many receipts have the book that the messages give at their cursor.
+Executions: how many are in receipts' windows with the same hash. UPDATEs: the same; conflated ones are in none. The
+others are not proven. A recording is compared by books only. See docs/explanation/receipts.md.
 
 Examples:
   $ tidegate prove frames.jsonl --keys receipt-keys.json
@@ -66,8 +69,8 @@ Examples:
 export function registerProve(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   program
     .command('prove')
-    .summary('checks book receipts')
-    .description('Rebuilds books from files, and compares them with the receipts signed by the service.')
+    .summary('checks receipts')
+    .description('Compares books, executions and UPDATEs in files with the receipts signed by the service.')
     .argument('<files...>', 'tidegate.v1 messages, one per line, or recordings')
     .requiredOption('--keys <file|url>', 'the public receipt keys, a JWK Set')
     .option('--receipts <file>', 'lines with receipts, or with messages around them (default: the messages)')
@@ -90,21 +93,22 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
   }
   if (receipts.count === 0) receipts.report('receipts-missing', 'there is none')
   if (areRecordings) await proveRecordings(files, receipts)
-  else await proveFrames(files, receipts)
-  if (receipts.count > 0 && receipts.countOf('unmatched') === receipts.count) {
-    receipts.report('receipts-unmatched', 'no receipt belongs to a book in the files')
+  else await proveFrames(files, receipts, options.receipts === undefined)
+  if (receipts.count > 0 && receipts.countOf('unreached') === receipts.count) {
+    receipts.report('receipts-unreached', 'no receipt belongs to a book in the files')
   }
   const verdict: Verdict = {
     ok: receipts.findings.length === 0,
     files,
     against: areRecordings ? 'recording' : 'messages',
     receipts: receipts.count,
-    matched: receipts.countOf('matched'),
-    messages: receipts.messages,
+    books: receipts.books,
     executions: receipts.executions,
-    unmatched: receipts.countOf('unmatched'),
+    executionWindows: receipts.executionWindows,
+    updates: receipts.updates,
+    unreached: receipts.countOf('unreached'),
     signers: receipts.signers(),
-    books: receipts.books(),
+    views: receipts.views(),
     failures: receipts.findings,
   }
   environment.stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
@@ -131,8 +135,8 @@ async function proveRecordings(files: readonly string[], receipts: ReceiptList):
   endRecordings(receipts)
 }
 
-async function proveFrames(files: readonly string[], receipts: ReceiptList): Promise<void> {
-  const proof = new FramesProof(receipts)
+async function proveFrames(files: readonly string[], receipts: ReceiptList, areOwn: boolean): Promise<void> {
+  const proof = new FramesProof(receipts, areOwn)
   for (const file of files) for await (const line of linesOf(file)) proof.onLine(line.trim())
   proof.end()
 }
@@ -187,30 +191,28 @@ async function fetchText(url: string): Promise<string> {
 }
 
 function reportText(verdict: Verdict): string {
-  const { files, against, receipts, matched, messages, executions, unmatched, signers, books, failures, ok } = verdict
+  const { files, against, receipts, books, executions, executionWindows, updates, unreached } = verdict
+  const { signers, views, failures, ok } = verdict
   const isRecording = against === 'recording'
-  const compared = isRecording ? 'the recorded books' : 'the books from the messages'
   const lines = [
-    `${files.join(', ')}: ${countText(receipts, 'receipt')}, ${matched} with the checksum of ${compared}`,
-    `  covered: ${coveredText(messages)} ${isRecording ? 'commits' : 'book messages'}, ${coveredText(executions)} executions`,
+    `${files.join(', ')}: ${countText(receipts, 'receipt')}`,
+    `  proven: ${coveredText(books)} books at receipts`,
+    `  proven: ${coveredText(executions)} executions, in ${coveredText(executionWindows)} windows with executions`,
+    `  proven: ${coveredText(updates)} ${isRecording ? 'commits, because a recording has no UPDATEs' : 'UPDATEs'}`,
     ...signers.map(({ issuer, keyId }) => `  signed by ${issuer}, key ${keyId}`),
-    ...books.map(
-      ({ market, depth, matched: ofBook, first, last, firstOrigin, lastOrigin }) =>
-        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofBook} matched, from ${first} to ${last}` +
+    ...views.map(
+      ({ market, depth, matched: ofView, first, last, firstOrigin, lastOrigin }) =>
+        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofView} matched, from ${first} to ${last}` +
         (firstOrigin === undefined && lastOrigin === undefined
           ? ''
           : `, of the origins ${firstOrigin ?? 'unknown'} to ${lastOrigin ?? 'unknown'}`),
     ),
   ]
-  if (unmatched > 0) {
-    lines.push(
-      `  ${unmatched} valid, but for a version before the first message or between two: only a recording has them`,
-    )
-  }
+  if (unreached > 0) lines.push(`  ${unreached} valid, but for a book before the first message or between two`)
   for (const { name, rule, count, examples } of failures) {
     lines.push('', `${name} (${count}): ${rule}`, ...examples.map((example) => `  ${example}`))
   }
-  lines.push('', ok ? `No errors found in what is covered. ${VERSION_1}` : `${countText(sum(failures), 'failure')}.`)
+  lines.push('', ok ? 'No errors found. Only what is counted as proven is.' : `${countText(sum(failures), 'failure')}.`)
   return lines.map((line) => `${printable(line)}\n`).join('')
 }
 

@@ -117,11 +117,18 @@ export class NaiveBook {
     return prices.map((price) => ({ price, amount: this.#levels[side].get(price) as string }))
   }
 
-  /** The digest of the best `depth` levels per side (0 = all), as 16 hexadecimal digits. */
-  digest(depth = 0): string {
-    if (depth !== 0 && this.depth > depth) return digestText(this.#sumOf((side) => this.top(side, depth)))
-    this.#sum ??= this.#sumOf((side) => [...this.#levels[side]].map(([price, amount]) => ({ price, amount })))
-    return digestText(this.#sum)
+  /** One side's best `depth` levels (0 = all), best first. */
+  levels(side: BookSide, depth = 0): WireLevel[] {
+    const sorted = Array.from(this.#levels[side], ([price, amount]) => ({ price, amount })).sort((left, right) =>
+      standsBefore(side, left.price, right.price) ? -1 : 1,
+    )
+    return depth === 0 ? sorted : sorted.slice(0, depth)
+  }
+
+  /** 16 hexadecimal digits. */
+  digest(): string {
+    this.#sum ??= this.#sumOf()
+    return BigInt.asUintN(64, this.#sum).toString(16).padStart(16, '0')
   }
 
   #count(side: BookSide, price: string, factor: bigint): void {
@@ -129,9 +136,11 @@ export class NaiveBook {
     if (this.#sum !== undefined && amount !== undefined) this.#sum += factor * this.#hash(side, { price, amount })
   }
 
-  #sumOf(levelsOf: (side: BookSide) => readonly WireLevel[]): bigint {
+  #sumOf(): bigint {
     let sum = 0n
-    for (const side of BOOK_SIDES) for (const level of levelsOf(side)) sum += this.#hash(side, level)
+    for (const side of BOOK_SIDES) {
+      for (const [price, amount] of this.#levels[side]) sum += this.#hash(side, { price, amount })
+    }
     return sum
   }
 
@@ -154,10 +163,6 @@ function levelHash(text: string): bigint {
   hash = ((hash ^ (hash >> 33n)) * 0xff51afd7ed558ccdn) & MASK
   hash = ((hash ^ (hash >> 33n)) * 0xc4ceb9fe1a85ec53n) & MASK
   return hash ^ (hash >> 33n)
-}
-
-function digestText(sum: bigint): string {
-  return BigInt.asUintN(64, sum).toString(16).padStart(16, '0')
 }
 
 function integerDigits(price: string): number {

@@ -1,19 +1,26 @@
 /**
- * Compares receipts with the messages a client received over `tidegate.v1`, in their order: rebuilds each book and
- * compares its digest at the messages which receipts name. It reads every line once and keeps one book per market. A
- * missing message ends the book until the next SNAPSHOT. It also checks for missing executions.
+ * Compares receipts with the messages a client received over `tidegate.v1`, in their order: rebuilds each book, and
+ * compares the whole book at the cursors which receipts name, and the UPDATEs and executions in their windows. It reads
+ * every line once and keeps one book per market. A missing message ends the book until the next SNAPSHOT.
  */
 
+import { receiptRecord } from '../../../contract/receipt.ts'
 import { isObject } from '../../../platform/base/json-value.ts'
 import { BOOK_SIDES, NaiveBook } from '../naive-book.ts'
 import { isDecimal, isTimeText, levelList } from '../stream/checker-forms.ts'
+import { hashedBook } from './hashed-book.ts'
+import { isExecution, MarketExecutions } from './market-executions.ts'
 import type { ListedReceipt, ReceiptList } from './receipt-list.ts'
+import { OpenWindows } from './receipt-window.ts'
 
-interface FollowedBook {
-  book: NaiveBook
-  cursor: string
-  /** The last message's time. */
-  time: string
+interface FollowedMarket {
+  /** Undefined until a SNAPSHOT, and after a missing message. */
+  book: { readonly levels: NaiveBook; readonly cursor: string; readonly time: string } | undefined
+  readonly updates: OpenWindows
+  readonly executions: MarketExecutions
+  /** As the answers in the file say. */
+  isSubscribed: boolean
+  depth: number | undefined
 }
 
 interface BookMessage {
@@ -29,30 +36,27 @@ interface BookMessage {
 /** Adds the receipts from a line: a message with a heartbeat, or one receipt. */
 export function collectReceipts(line: string, receipts: ReceiptList): void {
   if (line.startsWith('{')) {
-    // Most lines are updates: only those with a receipt are parsed.
-    if (!line.includes('"receipt"')) return
-    const message = parse(line)
-    const books = isObject(message?.payload) ? message.payload.books : undefined
-    for (const entry of Array.isArray(books) ? books : []) {
-      if (isObject(entry) && typeof entry.receipt === 'string') {
-        receipts.add(entry.receipt, typeof entry.market === 'string' ? entry.market : undefined)
-      }
-    }
+    // Most lines are updates: only those with receipts are parsed.
+    if (!line.includes('"receipts"')) return
+    for (const { market, texts } of entriesOf(parse(line))) for (const text of texts) receipts.add(text, market)
   } else if (line !== '') receipts.add(line)
 }
 
 export class FramesProof {
   readonly #receipts: ReceiptList
-  readonly #books = new Map<string, FollowedBook>()
+  readonly #areOwn: boolean
+  readonly #markets = new Map<string, FollowedMarket>()
   /** Receipts by market, ordered by time. */
   readonly #byTime = new Map<string, ListedReceipt[]>()
-  /** Each market's last execution cursor. */
-  readonly #executions = new Map<string, string>()
   #lineNumber = 0
 
-  /** `receipts` must be complete. */
-  constructor(receipts: ReceiptList) {
+  /**
+   * @param receipts must be complete
+   * @param areOwn whether the receipts are from the messages themselves
+   */
+  constructor(receipts: ReceiptList, areOwn: boolean) {
     this.#receipts = receipts
+    this.#areOwn = areOwn
     for (const listed of receipts.all) {
       const others = this.#byTime.get(listed.receipt.market)
       if (others === undefined) this.#byTime.set(listed.receipt.market, [listed])
@@ -66,14 +70,11 @@ export class FramesProof {
     this.#lineNumber += 1
     if (line === '') return
     const value = parse(line)
-    if (value === undefined) {
-      this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a JSON object`)
-    } else if (value.channel === 'market_data') {
-      const message = readBookMessage(value)
-      if (message === undefined) {
-        this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a tidegate.v1 message`)
-      } else this.#onBook(message)
-    } else if (value.channel === 'execution_data') this.#onExecution(value)
+    if (value === undefined) this.#report('frame-malformed', 'not a JSON object')
+    else if (value.channel === 'market_data') this.#onBook(readBookMessage(value))
+    else if (value.channel === 'execution_data') this.#onExecution(value)
+    else if (value.channel === 'heartbeat') this.#onHeartbeat(value)
+    else if (value.type === 'subscribe' || value.type === 'unsubscribe') this.#onAnswer(value)
   }
 
   /** Reports the receipts which no message and no conflation explains. */
@@ -83,52 +84,106 @@ export class FramesProof {
     }
   }
 
+  #marketOf(symbol: string): FollowedMarket {
+    let market = this.#markets.get(symbol)
+    if (market === undefined) {
+      const updates = new OpenWindows(this.#receipts.updates)
+      const executions = new MarketExecutions(this.#receipts, symbol)
+      market = { book: undefined, updates, executions, isSubscribed: false, depth: undefined }
+      this.#markets.set(symbol, market)
+    }
+    return market
+  }
+
+  #onAnswer({ type, channels }: Record<string, unknown>): void {
+    const isSubscribed = type === 'subscribe'
+    for (const answer of Array.isArray(channels) ? channels : []) {
+      if (!isObject(answer) || answer.success !== true || !isObject(answer.params)) continue
+      const { type: channel, params, served, resumed } = answer
+      if (typeof params.market !== 'string') continue
+      const market = this.#marketOf(params.market)
+      if (channel === 'execution_data') market.executions.onSubscription(isSubscribed, resumed === true)
+      if (channel !== 'market_data') continue
+      // Without an unsubscription before it, the answer is another connection's.
+      if (isSubscribed && market.isSubscribed) market.executions.onSubscription(false, false)
+      market.isSubscribed = isSubscribed
+      const { depth } = isObject(served) ? served : params
+      market.depth = typeof depth === 'number' ? depth : undefined
+      market.updates.doubt()
+    }
+  }
+
+  #onHeartbeat(value: Record<string, unknown>): void {
+    for (const { market, texts } of entriesOf(value)) {
+      const brought = texts.flatMap((text) => this.#receipts.find(text) ?? [])
+      this.#marketOf(market ?? '').executions.onReceipts(brought)
+    }
+  }
+
   /** Without a resumption, a subscription's first execution has no predecessor. */
   #onExecution({ payload, stream }: Record<string, unknown>): void {
-    const market = isObject(payload) ? payload.market : undefined
     const { cursor, prev } = isObject(stream) ? stream : {}
-    if (typeof market !== 'string' || typeof cursor !== 'string') {
-      this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a tidegate.v1 message`)
-      return
+    if (!isExecution(payload) || typeof cursor !== 'string') {
+      this.#report('frame-malformed', 'not a tidegate.v1 message')
+    } else {
+      const place = `line ${this.#lineNumber}, ${payload.market}`
+      this.#marketOf(payload.market).executions.onExecution(payload, cursor, prev, place)
     }
-    this.#receipts.executions.total += 1
-    if (prev !== undefined && prev !== this.#executions.get(market)) {
-      const place = `line ${this.#lineNumber}, ${market}`
-      this.#receipts.report('execution-missing', `${place}: the execution ${prev} is not before it`)
-    }
-    this.#executions.set(market, cursor)
   }
 
-  #onBook(message: BookMessage): void {
-    this.#receipts.messages.total += 1
-    const { market, isSnapshot, prev, cursor, time } = message
-    const before = this.#books.get(market)
+  #onBook(message: BookMessage | undefined): void {
+    if (message === undefined) {
+      this.#report('frame-malformed', 'not a tidegate.v1 message')
+      return
+    }
+    const { isSnapshot, prev, cursor, time } = message
+    const market = this.#marketOf(message.market)
+    const { book: before, updates } = market
     // The first UPDATE after a withdrawal, which emptied the book, names no message before it.
-    const follows = before !== undefined && (before.cursor === prev || (prev === undefined && before.book.depth === 0))
-    if (!isSnapshot && !follows) {
-      this.#receipts.report(
-        'message-missing',
-        `line ${this.#lineNumber}, ${market}: the message ${prev} is not before it`,
-      )
-      this.#books.delete(market)
+    const follows =
+      before !== undefined && (before.cursor === prev || (prev === undefined && before.levels.depth === 0))
+    const levels = isSnapshot ? new NaiveBook() : follows ? before.levels : undefined
+    if (isSnapshot || levels === undefined || message.covers > 1) updates.clear()
+    else if (message.covers === 0) updates.doubt()
+    if (!isSnapshot) updates.add(recordsOf(message))
+    if (levels === undefined) {
+      this.#report('message-missing', `${message.market}: the message ${prev} is not before it`)
+      market.book = undefined
       return
     }
-    const book = isSnapshot || before === undefined ? new NaiveBook() : before.book
-    for (const { side, price, amount } of message.levels) book.set(side, price, amount)
-    this.#books.set(market, { book, cursor, time })
-    if (message.covers !== 1) this.#excuse(market, before?.time ?? '', time)
-    const listedHere = this.#receipts.of(market, cursor)
-    for (const listed of listedHere) this.#compare(listed, book, time)
-    if (listedHere.some(({ state }) => state === 'matched')) this.#receipts.messages.covered += 1
+    for (const { side, price, amount } of message.levels) levels.set(side, price, amount)
+    market.book = { levels, cursor, time }
+    if (message.covers !== 1) this.#excuse(message.market, before?.time ?? (this.#areOwn ? time : ''), time)
+    this.#endWindows(updates, message)
+    for (const listed of this.#receipts.withUpdatesAfter(message.market, cursor)) {
+      updates.begin(listed, listed.receipt.updates)
+    }
+    // Where only executions came, the windows that begin here end here.
+    this.#endWindows(updates, message)
+    for (const listed of this.#receipts.of(message.market, cursor)) this.#compare(listed, levels, market.depth, time)
   }
 
-  #compare(listed: ListedReceipt, book: NaiveBook, messageTime: string): void {
-    const { depth, digest, time } = listed.receipt
-    const own = book.digest()
-    if (depth !== 0 && book.depth > depth) {
-      this.#receipts.fail(listed, 'depth-differs', `the book has ${book.depth} levels on a side`)
-    } else if (own !== digest) {
-      this.#receipts.fail(listed, 'digest-differs', `the receipt has ${digest}, the messages give ${own}`)
+  #endWindows(updates: OpenWindows, { cursor, time }: BookMessage): void {
+    for (const [listed, result] of updates.end(({ receipt }) => receipt.cursor === cursor)) {
+      const { receipt } = listed
+      if (result === 'differs') this.#receipts.reportOf(listed, 'updates-differ', `after ${receipt.updates.after}`)
+      else if (result === 'matched' && receipt.updates.count > 0 && millisecondsOf(receipt.time) !== time) {
+        this.#receipts.fail(listed, 'time-differs', `the UPDATE is of ${time}`)
+      }
+    }
+  }
+
+  #compare(listed: ListedReceipt, levels: NaiveBook, subscribedDepth: number | undefined, messageTime: string): void {
+    const { depth, book, time, price_decimals: price, amount_decimals: amount } = listed.receipt
+    const own = hashedBook(levels)
+    const isDeeper = depth !== 0 && levels.depth > depth
+    if (isDeeper || (subscribedDepth !== undefined && subscribedDepth !== depth)) {
+      const subscribed = subscribedDepth === undefined ? '' : `, subscribed with depth ${subscribedDepth}`
+      this.#receipts.fail(listed, 'depth-differs', `the book has ${levels.depth} levels on a side${subscribed}`)
+    } else if (!own.hasDecimals({ price, amount })) {
+      this.#receipts.fail(listed, 'decimals-differ', `the receipt has ${price} and ${amount}`)
+    } else if (own.sha256 !== book) {
+      this.#receipts.fail(listed, 'book-differs', `the receipt has ${book}, the messages give ${own.sha256}`)
     } else if (millisecondsOf(time) > messageTime) {
       this.#receipts.fail(listed, 'time-differs', `the message is of ${messageTime}`)
     } else this.#receipts.match(listed)
@@ -149,9 +204,27 @@ export class FramesProof {
     for (let place = low; place < list.length; place++) {
       const listed = list[place] as ListedReceipt
       if (millisecondsOf(listed.receipt.time) > to) break
-      if (listed.state === 'unknown') listed.state = 'unmatched'
+      if (listed.state === 'unknown') listed.state = 'unreached'
     }
   }
+
+  #report(name: 'frame-malformed' | 'message-missing', detail: string): void {
+    this.#receipts.report(name, `line ${this.#lineNumber}, ${detail}`)
+  }
+}
+
+/** The heartbeat's entries with receipts. */
+function entriesOf(message: Record<string, unknown> | undefined) {
+  const books = isObject(message?.payload) ? message.payload.books : undefined
+  return (Array.isArray(books) ? books : []).filter(isObject).map(({ market, receipts }) => ({
+    market: typeof market === 'string' ? market : undefined,
+    texts: (Array.isArray(receipts) ? receipts : []).filter((text): text is string => typeof text === 'string'),
+  }))
+}
+
+function recordsOf({ cursor, time, levels }: BookMessage): string {
+  const records = levels.map(({ side, price, amount }) => receiptRecord(side === 'bids' ? 'b' : 'a', price, amount))
+  return receiptRecord('u', cursor, time) + records.join('')
 }
 
 /** A time with nine fraction digits, cut to the three in book messages. */

@@ -1,21 +1,23 @@
 /**
- * The receipts of one `prove` call and what became of each: matched (its digest equals the rebuilt book's), unmatched
- * (valid, but the messages do not contain its version one by one), or failed. It also counts how much of the files
- * receipts cover. Identical receipts count once. It is bounded.
+ * The receipts of one `prove` call and what became of each book: matched (its hash equals the rebuilt book's), unreached
+ * (valid, but the messages do not contain its version), or failed. It also counts how much of the files the receipts
+ * cover, and finds receipts that contradict each other. Identical receipts count once. It is bounded.
  */
 import { type Finding, Findings } from '../findings.ts'
 import { RECEIPT_FAULTS, type ReceiptFault } from './receipt-faults.ts'
 import { type Receipt, type ReceiptKeys, readReceipt } from './receipt-proof.ts'
 
-/** Receipts in one call, about 1 KB each: three books for a day, at one per second. */
+/** Receipts in one call, about 2 KB each: three books for a day, at one per second. */
 const RECEIPTS_MAX = 300_000
 const EXAMPLES_KEPT = 5
 
 /** A receipt with a valid signature. */
 export interface ListedReceipt {
   readonly receipt: Receipt
-  /** `unmatched`: the messages around its time are conflated. */
-  state: 'unknown' | 'matched' | 'unmatched' | 'failed'
+  /** `unreached`: the messages around its time are conflated. */
+  state: 'unknown' | 'matched' | 'unreached' | 'failed'
+  /** Whether the executions in its window were compared and are the same. */
+  hasExecutions: boolean
   /** The matched book's origin, where a recording has it. */
   origin?: string
 }
@@ -24,8 +26,8 @@ export interface ReceiptFinding extends Finding<ReceiptFault, string> {
   readonly rule: string
 }
 
-/** One book's matched receipts. */
-export interface MatchedBook {
+/** One view's matched receipts. */
+export interface MatchedView {
   readonly market: string
   readonly depth: number
   readonly matched: number
@@ -43,15 +45,19 @@ export interface Covered {
 }
 
 export class ReceiptList {
-  /** Book messages, or a recording's commits: how many have a matched receipt for the book after them. */
-  readonly messages: Covered = { covered: 0, total: 0 }
-  /** Version 1 receipts cover none. */
+  /** UPDATEs, or a recording's commits: how many are in a window with the same hash. */
+  readonly updates: Covered = { covered: 0, total: 0 }
   readonly executions: Covered = { covered: 0, total: 0 }
   readonly #keys: ReceiptKeys
-  readonly #texts = new Set<string>()
+  /** By text. Undefined where it is not valid. */
+  readonly #texts = new Map<string, ListedReceipt | undefined>()
   readonly #listed: ListedReceipt[] = []
   readonly #findings = new Findings<ReceiptFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: RECEIPT_FAULTS[name] }))
-  #byCursor: Map<string, ListedReceipt[]> | undefined
+  readonly #byCursor = new Map<string, ListedReceipt[]>()
+  readonly #byUpdates = new Map<string, ListedReceipt[]>()
+  readonly #byExecutions = new Map<string, ListedReceipt[]>()
+  /** Values that all receipts have to state alike. */
+  readonly #stated = new Map<string, string>()
 
   constructor(keys: ReceiptKeys) {
     this.#keys = keys
@@ -62,15 +68,29 @@ export class ReceiptList {
     if (this.#texts.has(text)) return
     if (this.#texts.size >= RECEIPTS_MAX)
       throw new Error(`there are more than ${RECEIPTS_MAX} receipts: check parts of the file`)
-    this.#texts.add(text)
+    this.#texts.set(text, undefined)
     const reading = readReceipt(text, this.#keys)
-    if (!reading.ok) this.report(reading.fault, reading.detail)
-    else if (market !== undefined && market !== reading.receipt.market) {
-      this.report('market-differs', `${reading.receipt.market} in an entry of ${market}`)
-    } else {
-      this.#listed.push({ receipt: reading.receipt, state: 'unknown' })
-      this.#byCursor = undefined
+    if (!reading.ok) {
+      this.report(reading.fault, reading.detail)
+      return
     }
+    const { receipt } = reading
+    if (market !== undefined && market !== receipt.market) {
+      this.report('market-differs', `${receipt.market} in an entry of ${market}`)
+      return
+    }
+    const listed: ListedReceipt = { receipt, state: 'unknown', hasExecutions: false }
+    this.#reportContradictions(listed)
+    this.#texts.set(text, listed)
+    this.#listed.push(listed)
+    index(this.#byCursor, keyOf(receipt.market, receipt.cursor), listed)
+    index(this.#byUpdates, keyOf(receipt.market, receipt.updates.after), listed)
+    index(this.#byExecutions, keyOf(receipt.market, receipt.executions.after), listed)
+  }
+
+  /** A valid receipt with this text. */
+  find(text: string): ListedReceipt | undefined {
+    return this.#texts.get(text)
   }
 
   get all(): readonly ListedReceipt[] {
@@ -83,16 +103,15 @@ export class ReceiptList {
 
   /** A market's receipts for a cursor. */
   of(market: string, cursor: string): readonly ListedReceipt[] {
-    if (this.#byCursor === undefined) {
-      this.#byCursor = new Map()
-      for (const listed of this.#listed) {
-        const key = keyOf(listed.receipt.market, listed.receipt.cursor)
-        const others = this.#byCursor.get(key)
-        if (others === undefined) this.#byCursor.set(key, [listed])
-        else others.push(listed)
-      }
-    }
     return this.#byCursor.get(keyOf(market, cursor)) ?? []
+  }
+
+  withUpdatesAfter(market: string, cursor: string): readonly ListedReceipt[] {
+    return this.#byUpdates.get(keyOf(market, cursor)) ?? []
+  }
+
+  withExecutionsAfter(market: string, cursor: string): readonly ListedReceipt[] {
+    return this.#byExecutions.get(keyOf(market, cursor)) ?? []
   }
 
   /** Marks a receipt as matched, with the book's origin if known, unless it differed from another book before. */
@@ -105,7 +124,11 @@ export class ReceiptList {
   fail(listed: ListedReceipt, fault: ReceiptFault, detail: string): void {
     if (listed.state === 'failed') return
     listed.state = 'failed'
-    const { market, time, cursor } = listed.receipt
+    this.reportOf(listed, fault, detail)
+  }
+
+  /** A fault in a receipt's window, or in what it says beside the book. */
+  reportOf({ receipt: { market, time, cursor } }: ListedReceipt, fault: ReceiptFault, detail: string): void {
     this.report(fault, `${market} at ${time} (${cursor}): ${detail}`)
   }
 
@@ -117,8 +140,35 @@ export class ReceiptList {
     return this.#findings.all
   }
 
+  /** The receipts' books: how many were compared and are the same. */
+  get books(): Covered {
+    return { covered: this.countOf('matched'), total: this.count }
+  }
+
+  /** The windows with executions. */
+  get executionWindows(): Covered {
+    const covered = this.#listed.filter(({ hasExecutions }) => hasExecutions).length
+    return { covered, total: this.#listed.filter(({ receipt }) => receipt.executions.count > 0).length }
+  }
+
   countOf(state: ListedReceipt['state']): number {
     return this.#listed.filter((listed) => listed.state === state).length
+  }
+
+  #reportContradictions(listed: ListedReceipt): void {
+    const { market, cursor, depth, book, executions, issuer, keyId } = listed.receipt
+    const { after, count, sha256 } = executions
+    this.#state(listed, 'issuer-differs', keyOf(keyId), issuer)
+    this.#state(listed, 'books-equivocal', keyOf(market, cursor, String(depth)), book)
+    this.#state(listed, 'executions-equivocal', keyOf(market, after, String(count)), sha256)
+  }
+
+  /** Reports a receipt which states another value than an earlier one. */
+  #state(listed: ListedReceipt, fault: ReceiptFault, subject: string, value: string): void {
+    const key = keyOf(fault, subject)
+    const stated = this.#stated.get(key)
+    if (stated === undefined) this.#stated.set(key, value)
+    else if (stated !== value) this.reportOf(listed, fault, `${stated} and ${value}`)
   }
 
   /** Issuers and keys with a valid signature. */
@@ -129,7 +179,7 @@ export class ReceiptList {
     return [...new Map(signers).values()]
   }
 
-  books(): MatchedBook[] {
+  views(): MatchedView[] {
     const matched = new Map<string, ListedReceipt[]>()
     for (const listed of this.#listed) {
       if (listed.state !== 'matched') continue
@@ -138,12 +188,11 @@ export class ReceiptList {
       if (ofBook === undefined) matched.set(key, [listed])
       else ofBook.push(listed)
     }
-    return [...matched.values()].map(matchedBook)
+    return [...matched.values()].map(matchedView)
   }
 }
 
-/** @param listed at least one */
-function matchedBook(listed: readonly ListedReceipt[]): MatchedBook {
+function matchedView(listed: readonly ListedReceipt[]): MatchedView {
   const sorted = listed.toSorted((left, right) => (left.receipt.time < right.receipt.time ? -1 : 1))
   const [first, last] = [sorted[0], sorted.at(-1)] as [ListedReceipt, ListedReceipt]
   const { market, depth } = first.receipt
@@ -156,6 +205,12 @@ function matchedBook(listed: readonly ListedReceipt[]): MatchedBook {
     ...(first.origin === undefined ? {} : { firstOrigin: first.origin }),
     ...(last.origin === undefined ? {} : { lastOrigin: last.origin }),
   }
+}
+
+function index(lists: Map<string, ListedReceipt[]>, key: string, listed: ListedReceipt): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [listed])
+  else list.push(listed)
 }
 
 function keyOf(...parts: readonly string[]): string {

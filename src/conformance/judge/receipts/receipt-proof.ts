@@ -1,9 +1,9 @@
 /**
- * Book receipts as `prove` reads them: signature, type, members, and the public keys. It trusts only the given keys,
+ * Receipts as `prove` reads them: signature, type, members, and the public keys. It trusts only the given keys,
  * and uses a key for nothing but receipts. Pure.
  */
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
-import { RECEIPT_TYPE, type ReceiptClaims } from '../../../contract/receipt.ts'
+import { RECEIPT_TYPE, type ReceiptClaims, type ReceiptWindow } from '../../../contract/receipt.ts'
 import { isObject } from '../../../platform/base/json-value.ts'
 import { isTimeText } from '../stream/checker-forms.ts'
 import type { ReceiptFault } from './receipt-faults.ts'
@@ -20,9 +20,10 @@ export type ReceiptReading =
   | { readonly ok: true; readonly receipt: Receipt }
   | { readonly ok: false; readonly fault: ReceiptFault; readonly detail: string }
 
-/** Longest receipt accepted. The service's have about 600 characters. */
+/** Longest receipt accepted. The service's have about 900 characters. */
 const CHARACTERS_MAX = 8_192
 const COMPACT = /^([\w-]+)\.([\w-]+)\.([\w-]{86})$/
+const SHA256_TEXT = /^[\w-]{43}$/
 const DECIMALS_MAX = 18
 
 /** A JWK Set's keys (RFC 7517) for receipts. Undefined for any other document. */
@@ -61,10 +62,12 @@ export function readReceipt(text: string, keys: ReceiptKeys): ReceiptReading {
 }
 
 function claimsOf(payload: Record<string, unknown>): ReceiptClaims | undefined {
-  const { iss, market, depth, price_decimals, amount_decimals, cursor, time, digest, origin } = payload
-  const hasTexts = [iss, market, cursor, digest, origin ?? ''].every((value) => typeof value === 'string')
+  const { iss, market, depth, price_decimals, amount_decimals, cursor, time, book, origin } = payload
+  const [updates, executions] = [windowOf(payload.updates), windowOf(payload.executions)]
+  const hasTexts = [iss, market, cursor, origin ?? ''].every((value) => typeof value === 'string')
   const hasNumbers = isCount(depth) && isDecimals(price_decimals) && isDecimals(amount_decimals)
   if (!hasTexts || !hasNumbers || !isTimeText(time, 9)) return undefined
+  if (!isHash(book) || updates === undefined || executions === undefined) return undefined
   return {
     market: market as string,
     depth,
@@ -72,9 +75,21 @@ function claimsOf(payload: Record<string, unknown>): ReceiptClaims | undefined {
     amount_decimals,
     cursor: cursor as string,
     time,
-    digest: digest as string,
+    book,
+    updates,
+    executions,
     ...(origin === undefined ? {} : { origin: origin as string }),
   }
+}
+
+function windowOf(value: unknown): ReceiptWindow | undefined {
+  if (!isObject(value)) return undefined
+  const { after, count, sha256 } = value
+  return typeof after === 'string' && isCount(count) && isHash(sha256) ? { after, count, sha256 } : undefined
+}
+
+function isHash(value: unknown): value is string {
+  return typeof value === 'string' && SHA256_TEXT.test(value)
 }
 
 function isCount(value: unknown): value is number {
