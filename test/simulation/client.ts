@@ -23,15 +23,25 @@ export class Client {
   /** Of all bytes that were written to it. */
   readonly bytes: Hash = createHash('sha256')
   kernelBytes = 0
-  readonly #isExtended: boolean
+  readonly isExtended: boolean
+  /** Every message that it read, over all its connections. */
+  readonly #lines: string[] | undefined
   #requests = 0
   #outgoing: Buffer[] = []
   readonly random: Random
 
-  constructor(truths: ReadonlyMap<string, MarketTruth>, counts: FrameCounts, random: Random, isExtended: boolean) {
+  /** @param lines where its messages are kept; absent: nowhere */
+  constructor(
+    truths: ReadonlyMap<string, MarketTruth>,
+    counts: FrameCounts,
+    random: Random,
+    isExtended: boolean,
+    lines?: string[],
+  ) {
     this.checker = new FrameChecker(truths, counts, isExtended)
     this.random = random
-    this.#isExtended = isExtended
+    this.isExtended = isExtended
+    this.#lines = lines
   }
 
   /** Its connection was closed or lost: it connects again. */
@@ -51,9 +61,10 @@ export class Client {
     this.checker.connected(node)
     this.transport = new FakeTransport(kernelBytes, (text) => {
       this.bytes.update(text)
+      this.#lines?.push(text)
       this.checker.onText(text)
     })
-    this.transport.subprotocol = this.#isExtended ? EXTENDED_SUBPROTOCOL : ''
+    this.transport.subprotocol = this.isExtended ? EXTENDED_SUBPROTOCOL : ''
     this.session = node.hub.open(
       this.transport,
       {
@@ -145,7 +156,7 @@ export class Client {
   }
 
   #entry(random: Random, type: string, market: string): unknown {
-    if (!this.#isExtended) return { type, params: { market } }
+    if (!this.isExtended) return { type, params: { market } }
     const { cursor } = this.checker.held(market, type)
     // What it holds is what it held when it stopped only while no reply is under way.
     const isSettled = this.checker.replies === this.#requests

@@ -7,6 +7,7 @@ import { createGatewayMetrics } from '../../src/streaming/gateway/metrics.ts'
 import { BusImport, createImportMetrics, type ImportTransport } from '../../src/streaming/links/bus-import.ts'
 import type { MarketDefinition } from '../../src/streaming/market/event.ts'
 import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import type { ReceiptSigner } from '../../src/streaming/sequencing/receipt-signer.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import type { Random } from '../support/random.ts'
 import type { VirtualClock } from '../support/virtual-clock.ts'
@@ -43,6 +44,7 @@ export class GatewayNode implements CheckedNode {
     writeIntervalMilliseconds: number,
     markets: Iterable<MarketDefinition>,
     transport: (importer: () => BusImport) => ImportTransport,
+    receipts: ReceiptSigner | undefined,
   ) {
     this.importer = new BusImport({
       bus: this.bus,
@@ -61,6 +63,7 @@ export class GatewayNode implements CheckedNode {
       log: createLog('silent'),
       metrics: createGatewayMetrics(createMetricsRegistry()),
       settings: { ...SETTINGS, writeIntervalMilliseconds },
+      receipts,
       random: () => random.next(),
     })
     for (const market of markets) this.add(market)

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { MarketDefinition } from '../../src/streaming/market/event.ts'
+import type { ReceiptSigner } from '../../src/streaming/sequencing/receipt-signer.ts'
 import { LossyLink } from '../support/lossy-link.ts'
 import { Random } from '../support/random.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -43,6 +44,9 @@ export class World {
   /** The last one leads; earlier ones may still publish. */
   readonly #feeds: Feed[] = []
   readonly #clients: readonly Client[]
+  readonly #receipts: ((clock: VirtualClock) => ReceiptSigner) | undefined
+  /** The messages of each client with the extended protocol, where receipts are signed. */
+  readonly lines: string[][] = []
   readonly #counts: FrameCounts = {
     frames: 0,
     snapshots: 0,
@@ -59,9 +63,13 @@ export class World {
   #events = 0
   #faults = 0
 
-  /** @param seed of what is not in the events: which messages a link loses, and when a slow client reads */
-  constructor(seed: number) {
+  /**
+   * @param seed of what is not in the events: which messages a link loses, and when a slow client reads
+   * @param receipts signs every gateway's receipts. Absent: there are none
+   */
+  constructor(seed: number, receipts?: (clock: VirtualClock) => ReceiptSigner) {
     this.#seed = seed
+    this.#receipts = receipts
     for (const symbol of MARKETS) this.#markets.set(symbol, definition(symbol, PUBLISHED_DEPTHS[0]))
     this.#links = Array.from({ length: GATEWAYS }, (_, place) => {
       const random = this.#randomOf(place)
@@ -72,7 +80,7 @@ export class World {
     this.#clients = Array.from(
       { length: CLIENTS },
       // Half of them use the extended protocol.
-      (_, place) => new Client(this.#truths, this.#counts, this.#randomOf(10 + place), place % 2 === 1),
+      (_, place) => this.#createClient(this.#randomOf(10 + place), place % 2 === 1),
     )
     this.#clock.advance(5)
   }
@@ -174,6 +182,12 @@ export class World {
     else client.disturb(event.seed)
   }
 
+  #createClient(random: Random, isExtended: boolean): Client {
+    const lines = isExtended && this.#receipts !== undefined ? [] : undefined
+    if (lines !== undefined) this.lines.push(lines)
+    return new Client(this.#truths, this.#counts, random, isExtended, lines)
+  }
+
   #connect(client: Client, gateway: number, kernelBytes: number, seed: number): void {
     client.connect(this.#gateways[gateway] as GatewayNode, kernelBytes)
     client.subscribe(seed)
@@ -220,9 +234,11 @@ export class World {
           for (const { bus } of this.#feeds) bus.requestCommit(market, laterThanMilliseconds)
         },
       )
+    const signer = this.#receipts?.(this.#clock)
     const random = this.#randomOf(100 + place)
-    const writeInterval = WRITE_INTERVALS_MILLISECONDS[place] as number
-    this.#gateways[place] = new GatewayNode(this.#clock, random, writeInterval, this.#markets.values(), transport)
+    const interval = WRITE_INTERVALS_MILLISECONDS[place] as number
+    const markets = this.#markets.values()
+    this.#gateways[place] = new GatewayNode(this.#clock, random, interval, markets, transport, signer)
     if (earlier === undefined) return
     for (const client of this.#clients) if (client.node === earlier) client.end()
     earlier.stop()

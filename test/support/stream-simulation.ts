@@ -10,6 +10,7 @@ import { createGatewayMetrics } from '../../src/streaming/gateway/metrics.ts'
 import type { Session } from '../../src/streaming/gateway/session.ts'
 import type { MarketDefinition } from '../../src/streaming/market/event.ts'
 import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import type { ReceiptSigner } from '../../src/streaming/sequencing/receipt-signer.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
@@ -71,6 +72,8 @@ export interface SimulationOptions {
   readonly noise: NoiseOptions | readonly NoiseOptions[]
   readonly settings?: Partial<HubSettings>
   readonly executionsKept?: number
+  /** Signs receipts. Absent: there are none. */
+  readonly receipts?: (clock: VirtualClock) => ReceiptSigner
 }
 
 /** A transport that detects the writing of a SNAPSHOT: for a live market, or in place of a withdrawn book. */
@@ -130,6 +133,7 @@ export class StreamSimulation {
       log: this.log,
       metrics: this.metrics,
       settings: { ...SETTINGS, ...options.settings },
+      receipts: options.receipts?.(this.clock),
       random: () => this.random.next(),
     })
   }

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/streaming/gateway/session.ts'
+import { collectReceipts, FramesProof } from '../../../src/conformance/judge/receipts/prove-frames.ts'
+import { ReceiptList } from '../../../src/conformance/judge/receipts/receipt-list.ts'
+import { readReceiptKeys } from '../../../src/conformance/judge/receipts/receipt-proof.ts'
+import { ReceiptSigner } from '../../../src/streaming/sequencing/receipt-signer.ts'
+import { keySetOf, newReceiptIssuer } from '../../support/receipts.ts'
 import { cutTo, ExtendedVerifier } from '../../support/extended-verifier.ts'
 import type { FakeTransport } from '../../support/fake-transport.ts'
 import { note } from '../../support/note.ts'
@@ -12,6 +17,7 @@ const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
 const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 7 }, (_, index) => first + index)]
 
+const issuer = newReceiptIssuer()
 const TYPES = ['market_data', 'market_data.top_of_book', 'execution_data'] as const
 const MARKETS = ['AAAUSD', 'BBBUSD'] as const
 const INTERVALS = [undefined, undefined, 50, 100, 250] as const
@@ -30,6 +36,7 @@ class Actor {
   /** When a paced channel was subscribed, of late: what it is owed from the start may come between ticks. */
   readonly #begins = new Map<string, number>()
   pacedMessages = 0
+  readonly lines: string[] = []
   /** Sent on this connection. */
   #requests = 0
 
@@ -45,6 +52,7 @@ class Actor {
     this.#requests = 0
     const kernelBytes = this.isPunctual ? 10_000_000 : 1_024 << this.#random.integer(5)
     const onText = (text: string): void => {
+      this.lines.push(text)
       this.#checkPace(text)
       this.verifier.onText(text)
     }
@@ -154,6 +162,7 @@ function run(seed: number, depth: number, steps: number): RunResult {
     ],
     settings: { heartbeatSeconds: 0.1, staleSeconds: 0.04 },
     executionsKept: 60,
+    receipts: (clock) => new ReceiptSigner({ clock, current: () => issuer, onSigned: () => undefined }),
   })
   const random = new Random(seed + 7)
   simulation.start()
@@ -177,6 +186,15 @@ function run(seed: number, depth: number, steps: number): RunResult {
   for (const actor of actors) actor.verifier.lastBooks = []
   rest(simulation, actors)
   for (const actor of actors) check(simulation, actor)
+  for (const actor of actors) {
+    const list = new ReceiptList(readReceiptKeys(keySetOf(issuer))!)
+    for (const line of actor.lines) collectReceipts(line, list)
+    const proof = new FramesProof(list, true)
+    for (const line of actor.lines) proof.onLine(line)
+    proof.end()
+    console.log(list.books, list.executions, list.executionWindows, list.updates, list.countOf('unreached'))
+    expect(list.findings).toEqual([])
+  }
   const sum = (count: (actor: Actor) => number) => actors.reduce((total, actor) => total + count(actor), 0)
   return {
     updates: sum(({ verifier }) => verifier.counts.updates),
@@ -268,7 +286,7 @@ describe('clients of the extended protocol that pause, read slowly, disconnect a
       }
       for (const seed of seeds) {
         try {
-          const result = run(seed, depth, 300)
+          const result = run(seed, depth, 2000)
           for (const name of Object.keys(sum) as (keyof RunResult)[]) sum[name] += result[name]
         } catch (error) {
           throw new Error(`seed ${seed}, depth ${depth}: ${(error as Error).message}`, { cause: error })

@@ -1,0 +1,31 @@
+/** Receipts in the simulation of the streaming service: whatever links, processes and clients do, none accuses anyone. */
+import { expect, it } from 'vitest'
+import { note } from '../support/note.ts'
+import { newReceiptIssuer, proofOf, signerOf } from '../support/receipts.ts'
+import { plan } from './plan.ts'
+import { World } from './world.ts'
+
+const long = process.env.TIDEGATE_LONG === '1'
+const first = long ? Date.now() % 1_000_000_000 : 1
+const seeds = Array.from({ length: long ? 50 : 2 }, (_, index) => first + index)
+
+it('messages received over lossy links, failovers, restarts and reloads agree with every receipt, whichever process signed it', () => {
+  const issuer = newReceiptIssuer()
+  const sum = { receipts: 0, books: 0, windows: 0, executions: 0, updates: 0, unreached: 0 }
+  for (const seed of seeds) {
+    const world = new World(seed, signerOf(issuer))
+    for (const event of plan(seed, 3_000)) world.run(event)
+    for (const lines of world.lines) {
+      const list = proofOf(lines, issuer)
+      expect(list.findings, `seed ${seed}`).toEqual([])
+      sum.receipts += list.count
+      sum.books += list.books.covered
+      sum.windows += list.executionWindows.covered
+      sum.executions += list.executions.covered
+      sum.updates += list.updates.covered
+      sum.unreached += list.countOf('unreached')
+    }
+  }
+  note(`seeds ${first} to ${first + seeds.length - 1}: ${JSON.stringify(sum)}`)
+  for (const [name, count] of Object.entries(sum)) expect(count, name).toBeGreaterThan(seeds.length * 5)
+})
