@@ -134,7 +134,7 @@ async function receiptOf(symbol: string): Promise<string> {
       socket.once('close', (code) => reject(new Error(`closed with ${code} before a receipt`)))
       socket.on('message', (data) => {
         const { channel, payload } = JSON.parse(String(data))
-        const receipt = channel === 'heartbeat' ? payload.books?.[0]?.receipt : undefined
+        const receipt = channel === 'heartbeat' ? payload.books?.[0]?.receipts?.[0] : undefined
         if (receipt !== undefined) resolve(receipt)
       })
     })
@@ -150,7 +150,7 @@ it('a receipt of a book is accepted as a token nowhere', async () => {
   publisher.send(engine.step())
   const receipt = await receiptOf('BTCUSD')
   const [header = ''] = receipt.split('.')
-  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toMatchObject({ typ: 'tidegate-receipt+jws' })
+  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toMatchObject({ typ: 'tidegate-receipt-2+jws' })
   const refusal = { status: 401, body: expect.stringContaining('"invalid_token"') }
   await expect(connect(receipt)).rejects.toMatchObject(refusal)
   await expect(SampleClient.connect({ wsUrl: service.ws, token: receipt })).rejects.toMatchObject(refusal)

@@ -7,15 +7,13 @@ import { World } from './world.ts'
 
 const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
+const issuer = newReceiptIssuer()
 const seeds = Array.from({ length: long ? 50 : 2 }, (_, index) => first + index)
 
 it('messages received over lossy links, failovers, restarts and reloads agree with every receipt, whichever process signed it', () => {
-  const issuer = newReceiptIssuer()
   const sum = { receipts: 0, books: 0, windows: 0, executions: 0, updates: 0, unreached: 0 }
   for (const seed of seeds) {
-    const world = new World(seed, signerOf(issuer))
-    for (const event of plan(seed, 3_000)) world.run(event)
-    for (const lines of world.lines) {
+    for (const lines of receivedIn(seed)) {
       const list = proofOf(lines, issuer)
       expect(list.findings, `seed ${seed}`).toEqual([])
       sum.receipts += list.count
@@ -29,3 +27,14 @@ it('messages received over lossy links, failovers, restarts and reloads agree wi
   note(`seeds ${first} to ${first + seeds.length - 1}: ${JSON.stringify(sum)}`)
   for (const [name, count] of Object.entries(sum)) expect(count, name).toBeGreaterThan(seeds.length * 5)
 })
+
+/** The messages of each client with the extended protocol. */
+function receivedIn(seed: number): readonly (readonly string[])[] {
+  const world = new World(seed, signerOf(issuer))
+  try {
+    for (const event of plan(seed, 3_000)) world.run(event)
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error })
+  }
+  return world.lines
+}

@@ -1,9 +1,9 @@
-/** Receipts in the heartbeats of the extended protocol: which book they name, who gets which, and how many are signed. */
+/** Receipts in the heartbeats of the extended protocol: which are brought to which session, and how many are signed. */
 import { type KeyObject, verify } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { BID } from '../../../src/streaming/market/event.ts'
 import { ReceiptSigner } from '../../../src/streaming/sequencing/receipt-signer.ts'
-import { newReceiptIssuer, partsOf, type TestReceiptIssuer } from '../../support/receipts.ts'
+import { newReceiptIssuer, partsOf, proofOf, type TestReceiptIssuer } from '../../support/receipts.ts'
 import { deepBook, LiveStream, type Message } from './live-stream.ts'
 
 const change = (amount: number, price = 100) => [{ side: BID, price, amount }] as const
@@ -14,7 +14,7 @@ interface Status {
   readonly live: boolean
   readonly digest?: string
   readonly origin?: string
-  readonly receipt?: string
+  readonly receipts?: readonly string[]
 }
 
 function start(options: ConstructorParameters<typeof LiveStream>[0] = {}) {
@@ -35,22 +35,20 @@ function start(options: ConstructorParameters<typeof LiveStream>[0] = {}) {
   const connect = (params: object = {}, markets = ['AAAUSD']) => {
     const client = stream.connect({ subprotocol: 'tidegate.v1' })
     const books = markets.map((market) => ({ type: 'market_data', params: { market, ...params } }))
-    const taken: Message[] = []
+    const executions = markets.map((market) => ({ type: 'execution_data', params: { market } }))
+    const lines = client.ask({ type: 'subscribe', channels: [...books, ...executions, { type: 'heartbeat' }] })
     const read = () => {
-      const messages = client.readMessages() as Message[]
-      taken.push(...messages)
-      return messages
+      const texts = client.read()
+      lines.push(...texts)
+      return texts.flatMap((text) => statusesOf(JSON.parse(text) as Message))
     }
-    taken.push(
-      ...client
-        .ask({ type: 'subscribe', channels: [...books, { type: 'heartbeat' }] })
-        .map((text) => JSON.parse(text) as Message),
-    )
     return {
       client,
-      taken,
+      lines,
       /** The entries of the heartbeats since the last call. */
-      statuses: () => read().flatMap(statusesOf),
+      statuses: read,
+      /** The receipts since the last call, each with the entry that brought it. */
+      receipts: () => read().flatMap((status) => (status.receipts ?? []).map((text) => ({ status, ...partsOf(text) }))),
     }
   }
   return { stream, state, connect }
@@ -60,16 +58,17 @@ function statusesOf({ channel, payload }: Message): readonly Status[] {
   return channel === 'heartbeat' ? (payload as unknown as { books: readonly Status[] }).books : []
 }
 
+const positionOf = (cursor: unknown): number => Number(String(cursor).split('.')[1])
+
 describe('a receipt', () => {
-  test('a receipt names the book of its entry, its commit and its decimals, and is signed with the key that its header names', () => {
+  test('a receipt names the view, its commit and its decimals, and is signed with the key that its header names', () => {
     const { stream, state, connect } = start()
-    const { statuses } = connect()
+    const { receipts } = connect()
     stream.update(change(15))
-    stream.clock.advance(1_000)
-    const status = statuses().at(-1) as Status
-    const { header, payload, signed, signature } = partsOf(status.receipt)
-    expect(header).toEqual({ alg: 'ES256', typ: 'tidegate-receipt+jws', kid: 'key-1' })
-    expect(payload).toEqual({
+    stream.clock.advance(2_000)
+    const [{ status, header, payload, signed, signature }] = receipts() as [ReturnType<typeof receipts>[number]]
+    expect(header).toEqual({ alg: 'ES256', typ: 'tidegate-receipt-2+jws', kid: 'key-1' })
+    expect(payload).toMatchObject({
       iss: 'https://service.test',
       market: 'AAAUSD',
       depth: 5,
@@ -77,35 +76,29 @@ describe('a receipt', () => {
       amount_decimals: 4,
       cursor: status.cursor,
       time: '2026-01-01T00:00:00.003000000Z',
-      digest: status.digest,
+      updates: { count: 1 },
+      executions: { count: 0 },
       origin: status.origin,
     })
     const key = { key: (state.issuer as { publicKey: KeyObject }).publicKey, dsaEncoding: 'ieee-p1363' } as const
     expect(verify('sha256', Buffer.from(signed), key, Buffer.from(signature, 'base64url'))).toBe(true)
   })
 
-  test('a receipt is absent while the market is not live, in the base protocol, without a key and where they are off', () => {
+  test('receipts are absent in the base protocol, without a key and where they are off', () => {
     const { stream, state, connect } = start()
-    const { statuses } = connect()
+    state.issuer = undefined
+    const { receipts } = connect()
     const base = stream.connect()
     base.ask({
       type: 'subscribe',
       channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }, { type: 'heartbeat' }],
     })
-    stream.clock.advance(1_000)
-    expect(statuses().at(-1)?.receipt).toBeDefined()
-    expect(base.read().join()).not.toContain('receipt')
-    stream.lose()
-    stream.clock.advance(1_000)
-    const lost = statuses().at(-1)
-    expect(lost).toMatchObject({ live: false })
-    expect(lost).not.toHaveProperty('receipt')
-    stream.snapshot(deepBook(4, 10))
-    state.issuer = undefined
+    stream.clock.advance(3_000)
+    expect(receipts()).toEqual([])
+    state.issuer = newReceiptIssuer()
     stream.clock.advance(2_000)
-    // The receipt of the last key is still that of an earlier book.
-    expect(partsOf(statuses().at(-1)?.receipt).payload.cursor).toMatch(/\.1$/)
-    expect(state.signed).toBe(1)
+    expect(receipts()).toHaveLength(1)
+    expect(base.read().join()).not.toContain('receipts')
     const off = new LiveStream({ settings: { heartbeatSeconds: 1 } })
     off.snapshot()
     const client = off.connect({ subprotocol: 'tidegate.v1' })
@@ -113,76 +106,121 @@ describe('a receipt', () => {
       type: 'subscribe',
       channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }, { type: 'heartbeat' }],
     })
-    off.clock.advance(1_000)
+    off.clock.advance(3_000)
     const unsigned = client.read().join()
     expect(unsigned).toContain('digest')
-    expect(unsigned).not.toContain('receipt')
+    expect(unsigned).not.toContain('receipts')
+  })
+
+  test('a lost and withdrawn book has a receipt too, and so has the one that is restored', () => {
+    const { stream, state, connect } = start({ settings: { staleSeconds: 2 } })
+    const { receipts, lines, statuses } = connect()
+    stream.clock.advance(2_000)
+    stream.update(change(15))
+    stream.lose()
+    stream.clock.advance(1_500)
+    expect(receipts().at(-1)?.status).toMatchObject({ live: false })
+    stream.clock.advance(3_000)
+    stream.snapshot(deepBook(4, 10))
+    stream.clock.advance(3_000)
+    statuses()
+    const list = proofOf(lines, state.issuer as TestReceiptIssuer)
+    expect(list.findings).toEqual([])
+    expect([list.books, list.updates]).toEqual([
+      { covered: 4, total: 4 },
+      { covered: 3, total: 3 },
+    ])
   })
 
   test('a receipt follows the key: the next one is signed with the new key', () => {
     const { stream, state, connect } = start()
-    const { statuses } = connect()
-    stream.clock.advance(1_000)
-    expect(partsOf(statuses().at(-1)?.receipt).header.kid).toBe('key-1')
+    const { receipts } = connect()
+    stream.clock.advance(2_000)
+    expect(receipts().map(({ header }) => header.kid)).toEqual(['key-1'])
     state.issuer = newReceiptIssuer('key-2')
     stream.update(change(15))
-    stream.clock.advance(1_000)
-    expect(partsOf(statuses().at(-1)?.receipt).header.kid).toBe('key-2')
+    stream.clock.advance(2_000)
+    expect(receipts().map(({ header }) => header.kid)).toEqual(['key-2'])
   })
 })
 
-describe('signatures', () => {
-  test('receipts are signed once per view and version, for all sessions, and not again while nothing changes', () => {
+describe('receipts', () => {
+  test('receipts are signed once per view, for all sessions, and not again while nothing changes', () => {
     const { stream, state, connect } = start()
     const all = [connect(), connect(), connect(), connect({ depth: 1 })]
     stream.clock.advance(10_000)
     expect(state.signed).toBe(2)
-    const receipts = all.map(({ statuses }) => new Set(statuses().map(({ receipt }) => receipt)))
-    for (const some of receipts) expect(some.size).toBe(1)
-    expect(receipts[1]).toEqual(receipts[0])
-    expect(receipts[3]).not.toEqual(receipts[0])
-    expect(partsOf([...(receipts[3] as Set<string>)][0]).payload).toMatchObject({ depth: 1 })
+    const brought = all.map(({ receipts }) => receipts().map(({ signed }) => signed))
+    for (const some of brought) expect(some).toHaveLength(1)
+    expect(brought[1]).toEqual(brought[0])
+    expect(partsOf(`${brought[3]?.[0]}.`).payload).toMatchObject({ depth: 1 })
   })
 
-  test('receipts are signed at most once per second and view, however many sessions and heartbeats there are', () => {
-    const { stream, state, connect } = start({ settings: { heartbeatSeconds: 0.1 } })
-    const all = Array.from({ length: 8 }, () => connect())
-    for (let step = 1; step <= 500; step++) {
-      stream.update(change(step))
-      stream.clock.advance(9)
-      for (const { statuses } of all) statuses()
+  test('a session is brought each receipt once, also with many heartbeats or few, and after a second without any', () => {
+    for (const heartbeatSeconds of [0.1, 1, 5]) {
+      const { stream, state, connect } = start({ settings: { heartbeatSeconds } })
+      const { statuses, lines } = connect()
+      for (let step = 1; step <= 1_300; step++) {
+        stream.update(change(step))
+        stream.clock.advance(9)
+        statuses()
+      }
+      const list = proofOf(lines, state.issuer as TestReceiptIssuer)
+      expect(list.findings).toEqual([])
+      const seconds = heartbeatSeconds === 5 ? 10 : 13
+      expect(list.count).toBeGreaterThanOrEqual(seconds - 1)
+      expect(state.signed).toBeLessThanOrEqual(Math.ceil(stream.clock.monotonicMilliseconds() / 1000))
+      expect(list.books).toEqual({ covered: list.count, total: list.count })
+      expect(list.updates.covered).toBeGreaterThan(80 * (seconds - 2))
     }
-    const seconds = stream.clock.monotonicMilliseconds() / 1000
-    expect(seconds).toBeGreaterThan(5)
-    expect(state.signed).toBeLessThanOrEqual(Math.ceil(seconds))
-    expect(state.signed).toBeGreaterThanOrEqual(5)
-    for (const { taken } of all) expectOwnMessages(taken)
   })
 
-  test('throttled and current sessions of one view each get the latest receipt that is not later than their book', () => {
+  test('full-rate and throttled sessions of one view are brought the same receipts, each about a book that they hold', () => {
     const { stream, connect } = start()
-    const sessions = [connect(), connect({ interval_ms: 500 })]
-    const entries: Status[][] = [[], []]
+    const sessions = [connect(), ...[50, 100, 250, 500, 1000].map((interval) => connect({ interval_ms: interval }))]
+    const brought: string[][] = sessions.map(() => [])
     for (let step = 1; step <= 600; step++) {
       stream.update(change(step))
       stream.clock.advance(9)
-      for (const [index, { statuses }] of sessions.entries()) entries[index]?.push(...statuses())
-    }
-    for (const all of entries) {
-      expect(all.length).toBeGreaterThan(4)
-      for (const { cursor, receipt } of all.slice(1)) {
-        const own = partsOf(receipt).payload.cursor as string
-        expect(positionOf(own)).toBeLessThanOrEqual(positionOf(cursor))
-        // At most two seconds of commits, with one per 10 ms or so.
-        expect(positionOf(own)).toBeGreaterThan(positionOf(cursor) - 230)
+      for (const [index, { lines, receipts }] of sessions.entries()) {
+        for (const { payload, signed } of receipts()) {
+          expect(lines.join()).toContain(`"stream":{"cursor":"${payload.cursor}"`)
+          brought[index]?.push(signed)
+        }
       }
     }
+    expect(brought[0]?.length).toBeGreaterThan(4)
+    for (const some of brought) expect(some).toEqual(brought[0])
+  })
+
+  test('a client that resumes is brought the receipts since the book it holds, and another one only that of its own book', () => {
+    const { stream, state, connect } = start()
+    const { client, receipts, lines } = connect()
+    stream.update(change(15))
+    stream.clock.advance(2_000)
+    const cursor = receipts().at(-1)?.payload.cursor
+    client.session.end()
+    for (let second = 1; second <= 3; second++) {
+      stream.update(change(second), [{ price: 100, amount: second }])
+      stream.clock.advance(1_000)
+    }
+    stream.update(change(9))
+    const resumed = connect({ resume: cursor })
+    const fresh = connect()
+    stream.clock.advance(2_500)
+    expect(resumed.receipts().map(({ payload }) => positionOf(payload.cursor) - positionOf(cursor))).toEqual([
+      0, 1, 2, 3, 4,
+    ])
+    expect(fresh.receipts().map(({ payload }) => positionOf(payload.cursor) - positionOf(cursor))).toEqual([4])
+    const list = proofOf([...lines, ...resumed.lines], state.issuer as TestReceiptIssuer)
+    expect(list.findings).toEqual([])
+    expect(list.countOf('unreached')).toBe(3)
   })
 
   test('receipts of one session with many books are signed over several ticks, and none is forgotten', () => {
     const markets = Array.from({ length: 100 }, (_, index) => `M${String(index).padStart(3, '0')}USD`)
     const { stream, state, connect } = start({ markets })
-    const { statuses } = connect({}, markets)
+    const { receipts } = connect({}, markets)
     const perTick: number[] = []
     let before = state.signed
     const note = () => {
@@ -195,31 +233,11 @@ describe('signatures', () => {
         note()
         callback()
       })
-    stream.clock.advance(1_000)
-    const first = statuses().filter(({ receipt }) => receipt !== undefined)
-    expect(first.length).toBeLessThan(100)
-    expect(first.length).toBeGreaterThan(0)
-    stream.clock.advance(1_000)
-    const second = statuses()
-    expect(second).toHaveLength(100)
-    for (const { cursor, receipt } of second) expect(partsOf(receipt).payload.cursor).toBe(cursor)
+    stream.clock.advance(3_000)
+    const brought = receipts()
+    expect(new Set(brought.map(({ status }) => status.market)).size).toBe(100)
+    for (const { status, payload } of brought) expect(payload.cursor).toBe(status.cursor)
     expect(state.signed).toBe(100)
     expect(Math.max(...perTick)).toBeLessThanOrEqual(64)
   })
 })
-
-function positionOf(cursor: string): number {
-  return Number(cursor.split('.')[1])
-}
-
-/** Every receipt names a message of the session that came before it. */
-function expectOwnMessages(messages: readonly Message[]): void {
-  const cursors = new Set<string>()
-  for (const message of messages) {
-    if (message.stream !== undefined) cursors.add(message.stream.cursor)
-    for (const { receipt } of statusesOf(message)) {
-      if (receipt !== undefined) expect(cursors).toContain(partsOf(receipt).payload.cursor)
-    }
-  }
-  expect(cursors.size).toBeGreaterThan(1)
-}

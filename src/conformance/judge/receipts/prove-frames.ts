@@ -18,6 +18,8 @@ interface FollowedMarket {
   book: { readonly levels: NaiveBook; readonly cursor: string; readonly time: string } | undefined
   readonly updates: OpenWindows
   readonly executions: MarketExecutions
+  /** Receipts that the subscription was sent. */
+  readonly brought: Set<ListedReceipt>
   /** As the answers in the file say. */
   isSubscribed: boolean
   depth: number | undefined
@@ -89,7 +91,7 @@ export class FramesProof {
     if (market === undefined) {
       const updates = new OpenWindows(this.#receipts.updates)
       const executions = new MarketExecutions(this.#receipts, symbol)
-      market = { book: undefined, updates, executions, isSubscribed: false, depth: undefined }
+      market = { book: undefined, updates, executions, brought: new Set(), isSubscribed: false, depth: undefined }
       this.#markets.set(symbol, market)
     }
     return market
@@ -110,13 +112,20 @@ export class FramesProof {
       const { depth } = isObject(served) ? served : params
       market.depth = typeof depth === 'number' ? depth : undefined
       market.updates.doubt()
+      market.brought.clear()
     }
   }
 
   #onHeartbeat(value: Record<string, unknown>): void {
     for (const { market, texts } of entriesOf(value)) {
-      const brought = texts.flatMap((text) => this.#receipts.find(text) ?? [])
-      this.#marketOf(market ?? '').executions.onReceipts(brought)
+      const { executions, brought } = this.#marketOf(market ?? '')
+      const fresh: ListedReceipt[] = []
+      for (const listed of texts.flatMap((text) => this.#receipts.find(text) ?? [])) {
+        if (brought.has(listed)) this.#receipts.reportOf(listed, 'receipt-repeated', `line ${this.#lineNumber}`)
+        else fresh.push(listed)
+        brought.add(listed)
+      }
+      executions.onReceipts(fresh)
     }
   }
 

@@ -9,6 +9,7 @@ export const RECEIPT_FAULTS = {
   'issuer-differs': 'receipts with one key have one issuer',
   'books-equivocal': 'two receipts with one cursor and depth have one book: the operator signed two',
   'executions-equivocal': 'two receipts with one executions window have one hash: the operator signed two',
+  'receipt-repeated': 'a subscription is sent each receipt once',
   'market-differs': 'a receipt names the same market as its heartbeat entry',
   'depth-differs': 'the book has the receipt’s depth',
   'decimals-differ': 'prices and amounts have the receipt’s decimals',
