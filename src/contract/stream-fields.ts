@@ -114,9 +114,11 @@ export const BOOK_STATUS = withOptional(
       'The book’s position in the first publication of a relay chain, equal on all nodes with the same book',
     ),
     instrument_state: INSTRUMENT_STATE,
-    receipt: text(
-      'The service’s signed statement about this book, or an earlier one with the same depth: a compact JWS whose payload names its own cursor',
-    ),
+    receipts: {
+      type: 'array',
+      items: text('A compact JWS with the typ tidegate-receipt-2+jws, whose payload names its own cursor'),
+      description: 'The service’s signed statements about this view which the subscription was not sent before',
+    },
   },
 )
 

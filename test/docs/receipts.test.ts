@@ -56,7 +56,7 @@ describe('the commands of the page about receipts', () => {
   it('the commands of the page about receipts keep messages and keys, and compare the receipts with the messages', async () => {
     const verify = commandWith('verify').map((word) => (word === '3600' ? '60' : word))
     const run = runCommand(registerVerify, [...verify, '--credentials', inFolder('client.json')])
-    const receipts = () => new Set(readFileSync(inFolder('frames.jsonl'), 'utf8').match(/"receipt":"[^"]+"/g)).size
+    const receipts = () => readFileSync(inFolder('frames.jsonl'), 'utf8').match(/"receipts":\["[^"]+"\]/g)?.length ?? 0
     await expect.poll(receipts).toBeGreaterThanOrEqual(3)
     run.interrupt()
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
@@ -64,8 +64,13 @@ describe('the commands of the page about receipts', () => {
     writeFileSync(keyFile as string, await (await fetch(keyAddress as string)).text())
     const count = receipts()
     const { exitCode, report } = await prove(commandWith('prove frames.jsonl'))
-    expect(report).toMatchObject({ ok: true, receipts: count, matched: count, unmatched: 0 })
-    expect(report.books).toMatchObject([{ market: 'BTCUSD', depth: 100, matched: count }])
+    const whole = { covered: count, total: count }
+    expect(report).toMatchObject({ ok: true, receipts: count, books: whole, unreached: 0 })
+    expect(report.views).toMatchObject([{ market: 'BTCUSD', depth: 100, matched: count }])
+    for (const { covered, total } of [report.updates, report.executions]) {
+      expect(covered).toBeGreaterThan(0)
+      expect(covered).toBeLessThanOrEqual(total)
+    }
     expect(exitCode).toBe(0)
     expect(await service.operator.metric('tidegate_receipts_signed_total')).toBeGreaterThanOrEqual(3)
   })
@@ -77,15 +82,15 @@ describe('the commands of the page about receipts', () => {
     words.set(placeholder, join(inFolder('recordings'), name as string))
     const args = commandWith(placeholder)
     const { exitCode, report } = await prove(args.filter((word) => word !== '--json'))
-    expect(report).toMatchObject({ ok: true, against: 'recording', unmatched: 0, failures: [] })
-    expect(report.matched).toBeGreaterThanOrEqual(3)
+    expect(report).toMatchObject({ ok: true, against: 'recording', unreached: 0, failures: [] })
+    expect(report.books.covered).toBeGreaterThanOrEqual(3)
     expect(exitCode).toBe(0)
     const issuer = newReceiptIssuer()
-    const receipt = /"receipt":"([^"]+)"/.exec(readFileSync(inFolder('frames.jsonl'), 'utf8'))?.[1] as string
+    const receipt = /"receipts":\["([^"]+)"/.exec(readFileSync(inFolder('frames.jsonl'), 'utf8'))?.[1] as string
     const { iss: _issuer, ...claims } = partsOf(receipt).payload as unknown as ReceiptClaims & { readonly iss: string }
     const forged = [
       claims,
-      { ...claims, digest: '0123456789abcdef' },
+      { ...claims, book: 'A'.repeat(43) },
       { ...claims, time: '2026-01-01T00:00:00.000000000Z' },
       { ...claims, depth: 10 },
       { ...claims, amount_decimals: 2 },
@@ -103,11 +108,12 @@ describe('the commands of the page about receipts', () => {
       inFolder('keys.json'),
     ])
     expect(other.exitCode).toBe(1)
-    expect(other.report.matched).toBe(1)
+    expect(other.report.books.covered).toBe(1)
     expect(
       other.report.failures.map((failure: { name: string; count: number }) => [failure.name, failure.count]),
     ).toEqual([
-      ['digest-differs', 1],
+      ['books-equivocal', 1],
+      ['book-differs', 1],
       ['time-differs', 1],
       ['depth-differs', 1],
       ['decimals-differ', 1],

@@ -34,7 +34,9 @@ const CLAIMS = {
   amount_decimals: 8,
   cursor: 'KbYAR8_u.3',
   time: '2026-01-01T00:00:00.001000000Z',
-  digest: '7a6182355f8de12d',
+  book: 'A'.repeat(43),
+  updates: { after: 'KbYAR8_u.1', count: 2, sha256: 'B'.repeat(43) },
+  executions: { after: 'f3xqPz1a.0', count: 0, sha256: 'C'.repeat(43) },
 }
 
 const { log } = captureLog()
@@ -158,7 +160,7 @@ describe('a receipt', () => {
       signJws({ alg: 'ES256', typ, kid: receiptKey.keyId }, claims, privateKey),
       signJws({ alg: 'ES256', typ, kid: tokenKey?.keyId }, claims, privateKey),
       signJws(
-        { alg: 'ES256', typ: 'tidegate-receipt+jws', kid: tokenKey?.keyId },
+        { alg: 'ES256', typ: 'tidegate-receipt-2+jws', kid: tokenKey?.keyId },
         claims,
         tokenKey?.privateKey as never,
       ),
@@ -192,7 +194,7 @@ describe('a receipt', () => {
     const exp = Math.floor(clock.wallInstant().milliseconds / 1000) + 600
     const claims = { ...CLAIMS, iss: outside.url, aud: OUTSIDE_AUDIENCE, exp, client_id: 'known', customer_id: 'acme' }
     for (const kid of [key.keyId, 'outside-1']) {
-      for (const typ of ['at+jwt', 'tidegate-receipt+jws']) {
+      for (const typ of ['at+jwt', 'tidegate-receipt-2+jws']) {
         expect(await node.status(signJws({ alg: 'ES256', typ, kid }, claims, privateKey)), `${kid} ${typ}`).toBe(401)
       }
     }
@@ -214,7 +216,7 @@ describe('a token', () => {
     const newToken = { clientId: 'c', customerId: 'c', scopes: ['a:b'], issuedAtSeconds: now, lifetimeSeconds: 60 }
     const token = await signAccessToken(node.directory.authority as never, tokenKey, newToken)
     const payload = { iss: 'x', ...CLAIMS }
-    const typ = 'tidegate-receipt+jws'
+    const typ = 'tidegate-receipt-2+jws'
     const faults = [
       token,
       signJws({ alg: 'ES256', typ, kid: tokenKey.keyId }, payload, tokenKey.privateKey),

@@ -35,6 +35,8 @@ describe('NaiveBook', () => {
                   direction * (BigInt(left.price.replace('.', '')) < BigInt(right.price.replace('.', '')) ? -1 : 1),
               )
             expect(book.top(each, count)).toEqual(sorted.slice(0, count))
+            expect(book.levels(each, count)).toEqual(sorted.slice(0, count))
+            expect(book.levels(each)).toEqual(sorted)
             expect(book.best(each)).toEqual(sorted[0])
             expect(book.size(each)).toBe(sorted.length)
           }
@@ -71,5 +73,20 @@ describe('the order of a side', () => {
 
   it('the side order has no order of equal prices', () => {
     for (const side of BOOK_SIDES) expect(standsBefore(side, '10.00', '10.00')).toBe(false)
+  })
+
+  it('NaiveBook has the digest that is documented for the extended protocol', () => {
+    const book = new NaiveBook()
+    expect(book.digest()).toBe('0000000000000000')
+    book.set('bids', '100.00', '1.5000')
+    expect(book.digest()).toBe('720a0d8edf5f56db')
+    book.set('asks', '100.01', '12345678.9012')
+    expect(book.digest()).toBe('7a6182355f8de12d')
+    book.set('bids', '99.99', '0.0001')
+    book.set('asks', '200.00', '1.0000')
+    expect(book.digest()).toBe('d40b92e8fa3df3b5')
+    book.set('bids', '99.99', '0')
+    book.set('asks', '200.00', '0')
+    expect(book.digest()).toBe('7a6182355f8de12d')
   })
 })

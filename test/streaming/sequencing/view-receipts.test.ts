@@ -29,14 +29,16 @@ function start({ depth = 5, executionsKept = 10 } = {}) {
     onStatus: () => undefined,
   })
   let version = 0
+  let executionNumber = 0
   const commit = (changes: readonly LevelChange[], executions: readonly Execution[] = [], more: object = {}) => {
     version += 1
+    executionNumber += executions.length
     const instant = { milliseconds: version, nanoseconds: 7 }
-    const common = { type: 'commit', market: 'AAAUSD', epoch: EPOCH, version, receivedMilliseconds: version } as const
+    const common = { type: 'commit', market: 'AAAUSD', epoch: EPOCH, version, executionNumber, receivedMilliseconds: version } as const
     bus.publish({ ...common, ...instant, changes, executions, ...more })
   }
   commit([level(BID, 100, 10), level(ASK, 200, 20)], [], { beginsBook: true })
-  bus.publish({ type: 'status', market: 'AAAUSD', live: true, reason: '' })
+  bus.publish({ type: 'status', market: 'AAAUSD', epoch: EPOCH, version: 1, live: true, reason: '' })
   receipts.begin()
   return {
     receipts,

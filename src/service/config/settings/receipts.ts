@@ -4,6 +4,6 @@ import { toggle } from '../setting-kinds.ts'
 export const RECEIPTS_SETTINGS = {
   'receipts.enabled': toggle({
     initial: false,
-    meaning: 'adds signed book receipts to the extended protocol’s heartbeats',
+    meaning: 'adds signed receipts to the extended protocol’s heartbeats',
   }),
 } as const
