@@ -27,7 +27,7 @@ export class MarketExecutions {
     this.#windows = new OpenWindows(receipts.executions)
   }
 
-  /** An answer to a request, or the first answer of another connection. */
+  /** An answer to a request, or the end of a connection. */
   onSubscription(isSubscribed: boolean, isResumed: boolean): void {
     this.#isSubscribed = isSubscribed
     this.#before = []

@@ -20,8 +20,7 @@ interface FollowedMarket {
   readonly executions: MarketExecutions
   /** Receipts that the subscription was sent. */
   readonly brought: Set<ListedReceipt>
-  /** As the answers in the file say. */
-  isSubscribed: boolean
+  /** As the answer to the last subscription says. */
   depth: number | undefined
 }
 
@@ -50,6 +49,8 @@ export class FramesProof {
   readonly #markets = new Map<string, FollowedMarket>()
   /** Receipts by market, ordered by time. */
   readonly #byTime = new Map<string, ListedReceipt[]>()
+  /** Channels subscribed on the present connection, as the answers say. */
+  readonly #subscribed = new Set<string>()
   #lineNumber = 0
 
   /**
@@ -91,7 +92,7 @@ export class FramesProof {
     if (market === undefined) {
       const updates = new OpenWindows(this.#receipts.updates)
       const executions = new MarketExecutions(this.#receipts, symbol)
-      market = { book: undefined, updates, executions, brought: new Set(), isSubscribed: false, depth: undefined }
+      market = { book: undefined, updates, executions, brought: new Set(), depth: undefined }
       this.#markets.set(symbol, market)
     }
     return market
@@ -99,21 +100,27 @@ export class FramesProof {
 
   #onAnswer({ type, channels }: Record<string, unknown>): void {
     const isSubscribed = type === 'subscribe'
-    for (const answer of Array.isArray(channels) ? channels : []) {
-      if (!isObject(answer) || answer.success !== true || !isObject(answer.params)) continue
+    const answers = (Array.isArray(channels) ? channels : []).filter(isObject).filter(({ success }) => success === true)
+    // Each connection subscribes a channel once.
+    if (isSubscribed && answers.some((answer) => this.#subscribed.has(channelOf(answer)))) this.#endConnection()
+    for (const answer of answers) {
+      if (isSubscribed) this.#subscribed.add(channelOf(answer))
+      else this.#subscribed.delete(channelOf(answer))
       const { type: channel, params, served, resumed } = answer
-      if (typeof params.market !== 'string') continue
+      if (!isObject(params) || typeof params.market !== 'string') continue
       const market = this.#marketOf(params.market)
       if (channel === 'execution_data') market.executions.onSubscription(isSubscribed, resumed === true)
       if (channel !== 'market_data') continue
-      // Without an unsubscription before it, the answer is another connection's.
-      if (isSubscribed && market.isSubscribed) market.executions.onSubscription(false, false)
-      market.isSubscribed = isSubscribed
       const { depth } = isObject(served) ? served : params
       market.depth = typeof depth === 'number' ? depth : undefined
       market.updates.doubt()
       market.brought.clear()
     }
+  }
+
+  #endConnection(): void {
+    this.#subscribed.clear()
+    for (const { executions } of this.#markets.values()) executions.onSubscription(false, false)
   }
 
   #onHeartbeat(value: Record<string, unknown>): void {
@@ -220,6 +227,10 @@ export class FramesProof {
   #report(name: 'frame-malformed' | 'message-missing', detail: string): void {
     this.#receipts.report(name, `line ${this.#lineNumber}, ${detail}`)
   }
+}
+
+function channelOf({ type, params }: Record<string, unknown>): string {
+  return `${type} ${isObject(params) ? params.market : ''}`
 }
 
 /** The heartbeat's entries with receipts. */
