@@ -1,4 +1,4 @@
-/** Receipts in the simulation of the streaming service: whatever links, processes and clients do, none accuses anyone. */
+/** Receipts in the simulation of the streaming service: whatever links, processes and clients do, none accuses a client. */
 import { expect, it } from 'vitest'
 import { note } from '../support/note.ts'
 import { newReceiptIssuer, proofOf, signerOf } from '../support/receipts.ts'

@@ -7,6 +7,7 @@ import { newReceiptIssuer, partsOf, signerOf } from './receipts.ts'
 
 export const MARKETS = ['AAAUSD', 'BBBUSD']
 export const EXECUTIONS = 60
+const STEPS = 300
 const SEED = 20261123
 
 export const issuer = newReceiptIssuer()
@@ -17,8 +18,8 @@ export interface ReceivingSession {
   readonly markets?: readonly string[]
 }
 
-/** The lines that these sessions receive during some seconds. */
-export function received(sessions: readonly ReceivingSession[], steps = 300): string[][] {
+/** The lines that these sessions receive during some seconds. Only the first steps have executions. */
+export function received(sessions: readonly ReceivingSession[], stepsWithTrades = STEPS): string[][] {
   const random = new Random(SEED)
   const stream = new LiveStream({ markets: MARKETS, depth: 50, receipts: signerOf(issuer) })
   for (const market of MARKETS) stream.snapshot(deepBook(60, 10), market)
@@ -31,8 +32,8 @@ export function received(sessions: readonly ReceivingSession[], steps = 300): st
       lines: client.ask({ type: 'subscribe', channels: [...books, ...executions, { type: 'heartbeat' }] }),
     }
   })
-  for (let step = 0; step < steps; step++) {
-    const isTrade = step % Math.floor(steps / EXECUTIONS) === 0
+  for (let step = 0; step < STEPS; step++) {
+    const isTrade = step < stepsWithTrades && step % (STEPS / EXECUTIONS) === 0
     const trades = isTrade ? [{ price: 10_000_000, amount: 1 + step, id: `trade-${step}`, venue: 'kraken' }] : []
     stream.update([randomChange(random)], trades, random.pick(MARKETS))
     stream.clock.advance(random.integer(40))

@@ -29,6 +29,13 @@ export class RecordHash {
   }
 }
 
+/** A window without its hash, which is computed later. */
+export interface EndedWindow {
+  readonly after: number
+  readonly count: number
+  readonly hash: RecordHash
+}
+
 export class RecordWindow {
   /** The last position before the window. */
   #after = 0
@@ -45,8 +52,8 @@ export class RecordWindow {
   }
 
   /** Ends the window at a position, after which the next one begins. */
-  end(position: number): { readonly after: number; readonly count: number; readonly sha256: string } {
-    const ended = { after: this.#after, count: this.#count, sha256: this.#hash.sha256() }
+  end(position: number): EndedWindow {
+    const ended = { after: this.#after, count: this.#count, hash: this.#hash }
     this.restart(position)
     return ended
   }

@@ -4,12 +4,19 @@
  * many views delay nothing. Only the last few receipts are kept. It sees no session.
  */
 
-import type { ReceiptClaims } from '../../contract/receipt.ts'
+import type { ReceiptClaims, ReceiptWindow } from '../../contract/receipt.ts'
 import { type Instant, nanosecondText } from '../../platform/base/clock.ts'
 import type { LevelChange } from '../market/event.ts'
 import type { View } from '../market/view.ts'
 import type { Cursors } from './cursor.ts'
-import { executionRecord, levelRecord, RecordHash, RecordWindow, updateRecord } from './receipt-records.ts'
+import {
+  type EndedWindow,
+  executionRecord,
+  levelRecord,
+  RecordHash,
+  RecordWindow,
+  updateRecord,
+} from './receipt-records.ts'
 import type { ReceiptSigner } from './receipt-signer.ts'
 import type { Replica } from './replica.ts'
 
@@ -45,13 +52,17 @@ interface Receipt {
   readonly text: string
 }
 
-/** A receipt to come. */
+/** A receipt to come: all it is about, with the hashes still to be computed. */
 interface Job extends Omit<Receipt, 'text'> {
-  readonly claims: Omit<ReceiptClaims, 'book'>
+  readonly instant: Instant
+  readonly cursor: string
+  readonly origin: string | undefined
+  readonly updates: EndedWindow & { readonly cursor: string }
+  readonly executions: EndedWindow & { readonly cursor: string }
   readonly levels: readonly LevelChange[]
   readonly hash: RecordHash
   next: number
-  book: string | undefined
+  claims: ReceiptClaims | undefined
 }
 
 export class ViewReceipts {
@@ -112,7 +123,7 @@ export class ViewReceipts {
     this.#idleSeconds = hasSubscribers ? 0 : this.#idleSeconds + 1
     this.#isActive &&= this.#idleSeconds <= LINGER_SECONDS
     if (!this.#isActive) return
-    const { signer, replica, view, levels } = this.#view
+    const { signer, replica, view, cursors, levels } = this.#view
     const { changeVersion } = view
     if (this.#isDeep && Math.floor(second / DEEP_SECONDS) === Math.floor(this.#second / DEEP_SECONDS)) return
     if (changeVersion === this.#changeVersion && this.#executions.count === 0) return
@@ -120,9 +131,22 @@ export class ViewReceipts {
     if (this.#job !== undefined || !signer.hasKey || !replica.hasBook || replica.isCrossed) return
     this.#second = second
     this.#changeVersion = changeVersion
-    const { version } = replica
-    const claims = this.#claims(instant)
-    this.#job = { version, changeVersion, claims, levels: levels(), hash: new RecordHash(), next: 0, book: undefined }
+    const { version, epoch, live, publication } = replica
+    const updates = this.#updates.end(changeVersion)
+    const executions = this.#executions.end(this.#executionNumber)
+    this.#job = {
+      version,
+      changeVersion,
+      instant,
+      cursor: cursors.token(epoch, changeVersion),
+      origin: live ? publication.originAt(version) : undefined,
+      updates: { ...updates, cursor: cursors.token(epoch, updates.after) },
+      executions: { ...executions, cursor: replica.executions.idOf(executions.after) },
+      levels: levels(),
+      hash: new RecordHash(),
+      next: 0,
+      claims: undefined,
+    }
   }
 
   /** True while a receipt is unfinished: `work` is then to be called once per tick. */
@@ -140,9 +164,9 @@ export class ViewReceipts {
     for (; job.next < end; job.next++) records += levelRecord(market, job.levels[job.next] as LevelChange)
     job.hash.add(records)
     if (job.next < job.levels.length) return
-    job.book ??= job.hash.sha256()
-    const { claims, book, version, changeVersion } = job
-    const text = this.#view.signer.sign({ ...claims, book })
+    job.claims ??= this.#claims(job)
+    const { claims, version, changeVersion } = job
+    const text = this.#view.signer.sign(claims)
     if (text === 'later') return
     this.#job = undefined
     if (text === undefined) return
@@ -168,24 +192,24 @@ export class ViewReceipts {
     }
   }
 
-  /** Ends both windows. */
-  #claims({ milliseconds, nanoseconds }: Instant): Job['claims'] {
-    const { replica, view, cursors } = this.#view
-    const { market, epoch, executions, publication, live, version } = replica
-    const { changeVersion, depth } = view
-    const updates = this.#updates.end(changeVersion)
-    const traded = this.#executions.end(this.#executionNumber)
-    const origin = live ? publication.originAt(version) : undefined
+  #claims({ instant, cursor, origin, updates, executions, hash }: Job): ReceiptClaims {
+    const { replica, view } = this.#view
+    const { symbol, priceDecimals, amountDecimals } = replica.market
     return {
-      market: market.symbol,
-      depth,
-      price_decimals: market.priceDecimals,
-      amount_decimals: market.amountDecimals,
-      cursor: cursors.token(epoch, changeVersion),
-      time: nanosecondText(milliseconds, nanoseconds),
-      updates: { ...updates, after: cursors.token(epoch, updates.after) },
-      executions: { ...traded, after: executions.idOf(traded.after) },
+      market: symbol,
+      depth: view.depth,
+      price_decimals: priceDecimals,
+      amount_decimals: amountDecimals,
+      cursor,
+      time: nanosecondText(instant.milliseconds, instant.nanoseconds),
+      book: hash.sha256(),
+      updates: windowOf(updates),
+      executions: windowOf(executions),
       ...(origin === undefined ? {} : { origin }),
     }
   }
+}
+
+function windowOf({ cursor, count, hash }: Job['updates']): ReceiptWindow {
+  return { after: cursor, count, sha256: hash.sha256() }
 }
