@@ -34,7 +34,14 @@ function start({ depth = 5, executionsKept = 10 } = {}) {
     version += 1
     executionNumber += executions.length
     const instant = { milliseconds: version, nanoseconds: 7 }
-    const common = { type: 'commit', market: 'AAAUSD', epoch: EPOCH, version, executionNumber, receivedMilliseconds: version } as const
+    const common = {
+      type: 'commit',
+      market: 'AAAUSD',
+      epoch: EPOCH,
+      version,
+      executionNumber,
+      receivedMilliseconds: version,
+    } as const
     bus.publish({ ...common, ...instant, changes, executions, ...more })
   }
   commit([level(BID, 100, 10), level(ASK, 200, 20)], [], { beginsBook: true })
