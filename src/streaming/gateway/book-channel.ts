@@ -218,8 +218,9 @@ export class BookChannel implements MarketChannel {
     return false
   }
 
-  /** Begins the views' receipts for a full second. */
-  endSecond(second: number): void {
+  /** Begins the views' receipts for a full second, after its messages were fanned out. */
+  endSecond(): void {
+    const second = Math.floor(this.#options.clock.monotonicMilliseconds() / 1_000)
     for (const { feed } of this.#all) feed.endSecond(second)
   }
 

@@ -312,9 +312,7 @@ export class Hub implements SessionHost {
       this.#endedIntervals = new Set()
     }
     if (this.#outboxes.length > 0 && this.#writeGrid?.isDue() !== false) this.#write()
-    if (!ended.has(1_000)) return
-    const second = Math.floor(this.clock.monotonicMilliseconds() / 1_000)
-    for (const market of this.#markets.values()) market.endSecond(second)
+    if (ended.has(1_000)) for (const market of this.#markets.values()) market.endSecond()
   }
 
   #write(): void {

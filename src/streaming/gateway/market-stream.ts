@@ -122,7 +122,6 @@ export class MarketStream {
     return this.#subscriptions.filter(({ subscriber }) => subscriber.isClient).length
   }
 
-  /** Whether it needs the ends of intervals. */
   get usesGrid(): boolean {
     return !this.#throttle.isEmpty || this.#book.makesReceipts
   }
@@ -245,9 +244,8 @@ export class MarketStream {
     this.#throttle.fanOut(intervals, this.channels, outboxes)
   }
 
-  /** Begins the receipts for a full second, after its messages were fanned out. */
-  endSecond(second: number): void {
-    this.#book.endSecond(second)
+  endSecond(): void {
+    this.#book.endSecond()
   }
 
   /** Sets an aligned subscription's states. It is not aligned until the next fan-out. */
