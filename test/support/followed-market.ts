@@ -1,8 +1,8 @@
 /** A market's publications by feeds, and the checks on a replica that follows it over a link with faults. */
-import { expect } from 'vitest'
 import type { LevelChange } from '../../src/streaming/market/event.ts'
 import type { MarketMessage } from '../../src/streaming/sequencing/bus.ts'
 import type { Replica } from '../../src/streaming/sequencing/replica.ts'
+import { expectEqual } from './expect-equal.ts'
 
 function textOf(levels: readonly LevelChange[]): string {
   return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()
@@ -48,22 +48,21 @@ export class FollowedMarket {
     replica.listen({
       onCommit: ({ changes, startsOver }) => {
         const { milliseconds } = replica.instant
-        expect(milliseconds).toBeGreaterThan(this.#lastMilliseconds)
+        expectEqual(milliseconds > this.#lastMilliseconds, true, `${milliseconds} after ${this.#lastMilliseconds}`)
         this.#lastMilliseconds = milliseconds
         if (startsOver) {
           this.startedOver += 1
           this.#view = new Map(replica.view.levels().map((level) => [`${level.side}:${level.price}`, level]))
         }
         for (const level of changes) {
-          if (level.amount === 0) expect(this.#view.delete(`${level.side}:${level.price}`)).toBe(true)
+          if (level.amount === 0) expectEqual(this.#view.delete(`${level.side}:${level.price}`), true)
           else this.#view.set(`${level.side}:${level.price}`, level)
         }
         const held = replica.view.levels()
-        expect(textOf(held.map(({ side, price }) => this.#view.get(`${side}:${price}`) as LevelChange))).toBe(
-          textOf(held),
-        )
-        expect(this.#view.size).toBe(held.length)
-        if (replica.epoch.id.includes('withdrawn')) expect(held).toEqual([])
+        const followed = held.map(({ side, price }) => this.#view.get(`${side}:${price}`) as LevelChange)
+        expectEqual(textOf(followed), textOf(held))
+        expectEqual(this.#view.size, held.length)
+        if (replica.epoch.id.includes('withdrawn')) expectEqual(held, [])
         if (!isWriter()) this.#checkBook()
         this.#readExecutions()
       },
@@ -75,7 +74,7 @@ export class FollowedMarket {
     const state = this.#replica.state('', 0)
     if (state === undefined || !state.hasBook || this.#replica.epoch.id !== state.epoch) return
     const published = this.#published.books.get(`${state.epoch}:${state.version}`)
-    expect(textOf(state.levels), `${state.epoch}:${state.version}`).toBe(published)
+    expectEqual(textOf(state.levels), published, `${state.epoch}:${state.version}`)
     this.checked += 1
   }
 
@@ -91,9 +90,9 @@ export class FollowedMarket {
       const { id = '' } = executions.at(this.#execution).execution
       const epoch = id.split('/')[0] as string
       const place = (this.#published.executions.get(epoch) ?? []).indexOf(id)
-      expect(place).toBeGreaterThanOrEqual(0)
+      expectEqual(place >= 0, true, `${id} was published`)
       if (this.#lastRead !== undefined)
-        expect({ epoch, place }).toEqual({ ...this.#lastRead, place: this.#lastRead.place + 1 })
+        expectEqual({ epoch, place }, { ...this.#lastRead, place: this.#lastRead.place + 1 })
       const followed = this.#replica.followed?.epoch
       if (this.#lastRead !== undefined && followed !== this.#readEpoch) this.continued += 1
       this.#readEpoch = followed

@@ -12,6 +12,7 @@ import {
 } from '../../../src/streaming/market/event.ts'
 import { LevelShares } from '../../../src/streaming/market/venues.ts'
 import { aggregateScript } from '../../support/aggregate-script.ts'
+import { expectEqual } from '../../support/expect-equal.ts'
 import { isCrossed, NaiveAggregate } from '../../support/naive-aggregate.ts'
 import { NaiveBook, naiveDifference } from '../../support/naive-book.ts'
 import { propertySettings } from '../../support/property.ts'
@@ -45,14 +46,14 @@ class Consumer {
       if (event.changes.length > 0) expect(this.isLive).toBe(true)
       const before = this.book.levels(0)
       this.book.apply(event.changes)
-      expect(event.changes).toEqual(naiveDifference(before, this.book.levels(0)))
+      expectEqual(event.changes, naiveDifference(before, this.book.levels(0)))
     }
   }
 
   /** Follows what an event says of venues; returns how many levels that were. Each is a real change, said once. */
   #attribute(attribution: Attribution | undefined, type: Attribution['type']): number {
     if (attribution === undefined) return 0
-    expect(attribution.type).toBe(type)
+    expectEqual(attribution.type, type)
     const count = attribution.type === 'only' ? 0 : attribution.levels.length
     const changed = this.shares.follow(attribution)
     if (type === 'some') expect(changed).toHaveLength(count)
@@ -130,20 +131,27 @@ describe('an aggregate', () => {
           const { events, violation } = aggregate.offer(source, event, now + source / 10)
           const due = naive.offer(source, event, now)
           consumer.take(events)
-          expect(violation !== undefined).toBe(due.violates)
-          expect(events.flatMap((one) => (one.type === 'update' ? one.executions : []))).toEqual(due.executions)
-          expect(events.some(({ type }) => type === 'missed')).toBe(due.missed)
-          expect(consumer.isLive).toBe(naive.liveCount > 0)
-          expect(events.some(({ type }) => type === 'snapshot')).toBe(!wasLive && consumer.isLive)
-          expect(inputs.filter((_, index) => aggregate.isExcluded(index))).toHaveLength(naive.excludedCount)
+          expectEqual(violation !== undefined, due.violates)
+          const executions = events.flatMap((one) => (one.type === 'update' ? one.executions : []))
+          expectEqual(executions, due.executions)
+          expectEqual(
+            events.some(({ type }) => type === 'missed'),
+            due.missed,
+          )
+          expectEqual(consumer.isLive, naive.liveCount > 0)
+          expectEqual(
+            events.some(({ type }) => type === 'snapshot'),
+            !wasLive && consumer.isLive,
+          )
+          expectEqual(inputs.filter((_, index) => aggregate.isExcluded(index)).length, naive.excludedCount)
           if (!consumer.isLive) continue
           const levels = consumer.book.levels(0)
-          expect(levels).toEqual(naive.levels())
+          expectEqual(levels, naive.levels())
           const attributed = levels.map(({ side, price, amount }) => {
             return { side, price, venues: consumer.shares.of(side, price, amount) }
           })
-          expect(attributed).toEqual(naive.shares())
-          expect(isCrossed(levels)).toBe(false)
+          expectEqual(attributed, naive.shares())
+          expectEqual(isCrossed(levels), false)
           crossings += naive.hiddenCount
           exclusions += naive.excludedCount
         }

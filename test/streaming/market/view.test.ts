@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Book } from '../../../src/streaming/market/book.ts'
 import { ASK, BID, type LevelChange } from '../../../src/streaming/market/event.ts'
 import { View } from '../../../src/streaming/market/view.ts'
+import { expectEqual } from '../../support/expect-equal.ts'
 import { cutToDepth, krakenChecksum, krakenMessages } from '../../support/kraken-recording.ts'
 import { applyMessage, type ScriptMessage, scriptArbitrary } from '../../support/market-script.ts'
 import { NaiveBook, naiveDifference } from '../../support/naive-book.ts'
@@ -34,15 +35,15 @@ class WatchedView {
     const before = this.#history[version - 1]!.levels
     const levels = this.#naive.levels(this.view.depth)
     this.#history.push({ levels, changeCount: changes.length })
-    expect(changes).toEqual(naiveDifference(before, levels))
-    expect(this.view.version).toBe(version)
-    expect(this.view.levels()).toEqual(levels)
+    expectEqual(changes, naiveDifference(before, levels))
+    expectEqual(this.view.version, version)
+    expectEqual(this.view.levels(), levels)
     for (const side of [BID, ASK] as const) {
-      expect(this.view.levelCount(side)).toBe(levels.filter((level) => level.side === side).length)
+      expectEqual(this.view.levelCount(side), levels.filter((level) => level.side === side).length)
     }
     const inView = new NaiveBook(levels)
     for (const { side, price } of this.#naive.levels(0)) {
-      expect(this.view.amount(side, price)).toBe(inView.amount(side, price))
+      expectEqual(this.view.amount(side, price), inView.amount(side, price))
     }
   }
 
@@ -56,10 +57,10 @@ class WatchedView {
       if (changes === 'too-old') {
         expect(changesLater).toBeGreaterThan(keptMinimum)
       } else {
-        expect(changes).toEqual(naiveDifference(levels, now))
+        expectEqual(changes, naiveDifference(levels, now))
         const client = new NaiveBook(levels)
         client.apply(changes)
-        expect(client.levels(0)).toEqual(now)
+        expectEqual(client.levels(0), now)
       }
       changesLater += changeCount
     }
@@ -71,7 +72,7 @@ class WatchedView {
     const version = Math.max(0, latest - 1 - ((latest * 3) % 7))
     const changes = this.view.changesSince(version)
     if (changes === 'too-old') return
-    expect(changes).toEqual(naiveDifference(this.#history[version]!.levels, this.#history[latest]!.levels))
+    expectEqual(changes, naiveDifference(this.#history[version]!.levels, this.#history[latest]!.levels))
   }
 }
 
@@ -121,7 +122,7 @@ describe('a view', () => {
       // The first to ask gets an answer of its own; the second makes what all later ones share, unless that is dearer.
       for (const missed of [5, 100, version - 1, 1, 40, version, 150, 60, 20]) {
         const from = Math.max(0, version - missed)
-        expect(view.changesSince(from)).toEqual(naiveDifference(history[from] as LevelChange[], view.levels()))
+        expectEqual(view.changesSince(from), naiveDifference(history[from] as LevelChange[], view.levels()))
       }
     }
   })

@@ -7,6 +7,7 @@ import {
   type Trade,
 } from '../../../../src/streaming/sources/simulator/matching.ts'
 import { createRandomStream } from '../../../../src/streaming/sources/simulator/random.ts'
+import { expectEqual } from '../../../support/expect-equal.ts'
 
 const SIDES = [BID, ASK] as const
 
@@ -124,10 +125,10 @@ function expectedContents(plain: PlainMatcher): ReturnType<typeof contentsOf> {
 
 function checkBook(book: MatchingBook, plain: PlainMatcher, held: Map<string, number>): void {
   const levels = plain.levels()
-  expect(book.snapshot()).toEqual(levels)
-  expect(held).toEqual(new Map(levels.map((level) => [levelKey(level), level.amount])))
+  expectEqual(book.snapshot(), levels)
+  expectEqual(held, new Map(levels.map((level) => [levelKey(level), level.amount])))
   expect(book.levelAt(BID, 0)?.price ?? 0).toBeLessThan(book.levelAt(ASK, 0)?.price ?? Number.POSITIVE_INFINITY)
-  expect(contentsOf(book)).toEqual(expectedContents(plain))
+  expectEqual(contentsOf(book), expectedContents(plain))
 }
 
 describe('the matching core against a naive matcher', () => {
@@ -161,7 +162,7 @@ describe('the matching core against a naive matcher', () => {
           const id = 1 + random.below(step)
           outcome = book.cancel(id)
           const cancelled = plain.cancel(id)
-          expect(outcome?.cancelledAmount).toBe(cancelled?.amount)
+          expectEqual(outcome?.cancelledAmount, cancelled?.amount)
           if (outcome === undefined) seen.missedCancels++
         }
         for (const trade of outcome?.trades ?? []) cameIn.traded += trade.amount
@@ -172,7 +173,7 @@ describe('the matching core against a naive matcher', () => {
         checkBook(book, plain, held)
         cameIn.resting = plain.orders.reduce((sum, order) => sum + order.amount, 0)
         // A trade uses up its amount on both sides.
-        expect(cameIn.placed).toBe(cameIn.resting + 2 * cameIn.traded + cameIn.cancelled)
+        expectEqual(cameIn.placed, cameIn.resting + 2 * cameIn.traded + cameIn.cancelled)
       }
       // The orders were such that every kind of outcome occurred.
       for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
