@@ -12,7 +12,7 @@ import type { Setting } from '../../service/config/setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../../service/config/settings.ts'
 
 /** Largest configuration file, and largest file with a secret. Values have their own limits, in characters. */
-const FILE_BYTES_MAX = 1_048_576
+const FILE_BYTES_MAX = 4_194_304
 
 export const CONFIG_MEANING = 'YAML file with configuration keys (default: the file in TIDEGATE_CONFIG)'
 

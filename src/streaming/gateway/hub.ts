@@ -207,6 +207,7 @@ export class Hub implements SessionHost {
   /** Takes the new replicas of markets that are no longer followed and have no subscription. */
   dropMarkets(replicas: readonly Replica[]): void {
     const dropped = this.#markets.drop(replicas)
+    if (dropped.size === 0) return
     for (const session of [...this.sessions, ...this.#uncounted]) session.forgetDropped(dropped)
   }
 

@@ -52,7 +52,7 @@ describe('a configuration', () => {
     ['a: &a [*a]', 'is nested more than 64 levels deep, or refers to itself'],
     ['http: &http\n  tls: *http\n', 'is nested more than 64 levels deep, or refers to itself'],
     [`a: [${'*a,'.repeat(101)}]`, 'has more than 100 aliases'],
-    [' '.repeat(262_145), 'is longer than 262144 characters'],
+    [' '.repeat(2_097_153), 'is longer than 2097152 characters'],
     ['a: {b: 1, c: {}, b: 2}', 'line 1 is not valid YAML (duplicate key)'],
   ])('a configuration is rejected with the rule (%#)', (text, rule) => {
     const file = fileWith(text)
@@ -103,7 +103,7 @@ describe('a file that is too large', () => {
   truncateSync(path, 2 ** 40)
 
   it('a file that is too large is rejected as the configuration, a secret and a TLS file', () => {
-    expect(problemsOf({ file: path })).toEqual([`${path}: cannot be read: it is larger than 1048576 bytes`])
+    expect(problemsOf({ file: path })).toEqual([`${path}: cannot be read: it is larger than 4194304 bytes`])
     expect(problemsOf({ environment: { TIDEGATE_OPERATOR_TOKEN_FILE: path } })).toHaveLength(1)
     expect(() => readTlsFiles({ certFile: path, keyFile: path }, 0)).toThrow('larger than')
   })
