@@ -4,6 +4,7 @@
  * PostgreSQL and one NATS server.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Cluster } from '../support/cluster.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
@@ -13,6 +14,7 @@ import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { market } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
 
+const ENGINE = fileURLToPath(new URL('../support/quiet-engine.mjs', import.meta.url))
 const WANTED = 300
 const CONFIGURED = 3_000
 const MEMORY_DIFFERENCE_BYTES_MAX = 20_000_000
@@ -28,8 +30,9 @@ let cluster: Cluster | undefined
 async function start(count: number) {
   cluster = await Cluster.start({
     processes: { feed: '[feed, api]', gateway: '[gateway]' },
-    markets: Array.from({ length: count }, (_, index) => market(`M${index}`, 2, 1_000)),
-    flags: { 'simulator.rate': 1 },
+    markets: Array.from({ length: count }, (_, index) => {
+      return market(`M${index}`, 2, 200, `module:${ENGINE}:M${index}USD`)
+    }),
     store: await migratedDatabase(),
   })
   const { token } = await cluster.createClient()

@@ -1,7 +1,7 @@
 /** Configuration file texts, each expensive to parse for another reason. None is a valid configuration. */
 
-/** A text's maximum length. A quarter of it in the ordinary run. */
-const CHARACTERS = process.env.TIDEGATE_LONG === '1' ? 262_144 : 65_536
+/** A text's maximum length. A 16th of it in the ordinary run. */
+const CHARACTERS = process.env.TIDEGATE_LONG === '1' ? 1_048_576 : 65_536
 
 function fill(entry: (index: number) => string, characters = CHARACTERS): string {
   const parts: string[] = []
