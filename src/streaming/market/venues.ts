@@ -145,29 +145,36 @@ export const NOT_ATTRIBUTED: Attribution = { type: 'all', levels: [] }
 export class AttributedViews {
   /** The market's full book. */
   readonly #book: Book
-  readonly #shares = new LevelShares()
-  /** Empty while no view is open. */
-  readonly #versions = new Book()
-  readonly #views = new OpenViews(this.#versions)
+  /** Created with the first commit. */
+  #created: { readonly shares: LevelShares; readonly versions: Book; readonly views: OpenViews } | undefined
 
   constructor(book: Book) {
     this.#book = book
   }
 
+  /** `versions` is empty while no view is open. */
+  get #parts() {
+    if (this.#created === undefined) {
+      const versions = new Book()
+      this.#created = { shares: new LevelShares(), versions, views: new OpenViews(versions) }
+    }
+    return this.#created
+  }
+
   /** The known shares. Undefined when none are known. */
   get attribution(): Attribution | undefined {
-    return this.#shares.whole()
+    return this.#parts.shares.whole()
   }
 
   /** Opens the view of `depth` levels per side (0 = all) at the current version, unless it is open. */
   open(depth: number, version: number): View {
-    if (this.#views.size === 0) this.#versions.replace(this.#allAt(version))
-    return this.#views.open(depth, version)
+    if (this.#parts.views.size === 0) this.#parts.versions.replace(this.#allAt(version))
+    return this.#parts.views.open(depth, version)
   }
 
   close(depth: number): void {
-    this.#views.close(depth)
-    if (this.#views.size === 0) this.#versions.replace([])
+    this.#parts.views.close(depth)
+    if (this.#parts.views.size === 0) this.#parts.versions.replace([])
   }
 
   /** The current level for a view's entry. A removed one, with amount 0, is returned unchanged. */
@@ -175,7 +182,7 @@ export class AttributedViews {
     if (level.amount === 0) return level
     const { side, price } = level
     const amount = this.#book.side(side).amount(price)
-    return { side, price, amount, venues: this.#shares.of(side, price, amount) }
+    return { side, price, amount, venues: this.#parts.shares.of(side, price, amount) }
   }
 
   /**
@@ -187,14 +194,14 @@ export class AttributedViews {
     applied: readonly AppliedChange[] | undefined,
     attribution: Attribution | undefined,
   ): ChangesByDepth {
-    const changed = attribution === undefined ? [] : this.#shares.follow(attribution)
-    if (this.#views.size === 0) return this.#views.move(version, undefined)
+    const changed = attribution === undefined ? [] : this.#parts.shares.follow(attribution)
+    if (this.#parts.views.size === 0) return this.#parts.views.move(version, undefined)
     if (applied === undefined) {
-      this.#versions.replace(this.#allAt(version))
-      return this.#views.move(version, undefined)
+      this.#parts.versions.replace(this.#allAt(version))
+      return this.#parts.views.move(version, undefined)
     }
     const levels = changed === 'every' ? [...applied, ...levelsOf(this.#book)] : [...applied, ...changed]
-    return this.#views.move(version, this.#versions.apply(levels.map((level) => this.#at(level, version))))
+    return this.#parts.views.move(version, this.#parts.versions.apply(levels.map((level) => this.#at(level, version))))
   }
 
   #allAt(version: number): LevelChange[] {
