@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Readiness } from '../../src/service/health/readiness.ts'
 import { startCommand } from '../support/command-line.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
+import { connectOnceKnown } from '../support/known-client.ts'
 import { NatsServer } from '../support/nats-server.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import {
@@ -83,20 +84,6 @@ const bookOf = (symbol: string) => ({ type: 'market_data', params: { market: sym
 const BOOKS = MARKETS.flatMap((market) =>
   (['market_data', 'market_data.top_of_book'] as const).map((type) => ({ type, params: { market } })),
 )
-
-/** Connects as soon as the node knows the client, which it learns a moment after another node has created it. */
-async function connectOnceKnown(wsUrl: string, token: string): Promise<SampleClient> {
-  let client: SampleClient | undefined
-  const attempt = async () => {
-    client = await SampleClient.connect({ wsUrl, token }).catch((error: unknown) => {
-      if (error instanceof HandshakeRefused && error.body.includes('"disabled"')) return undefined
-      throw error
-    })
-    return client
-  }
-  await expect.poll(attempt).toBeDefined()
-  return client as unknown as SampleClient
-}
 
 /** A reader of both markets that has had more than 20 updates. */
 async function connect(hasExecutions = true, { ws } = gateway): Promise<SampleClient> {

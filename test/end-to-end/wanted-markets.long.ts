@@ -9,16 +9,18 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { Cluster } from '../support/cluster.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
+import { connectOnceKnown } from '../support/known-client.ts'
 import { note } from '../support/note.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { market } from '../support/running-service.ts'
-import { SampleClient } from '../support/sample-client.ts'
+import type { SampleClient } from '../support/sample-client.ts'
 
 const ENGINE = fileURLToPath(new URL('../support/quiet-engine.mjs', import.meta.url))
 const WANTED = 300
 const CONFIGURED = 3_000
 const MEMORY_DIFFERENCE_BYTES_MAX = 20_000_000
 const COLD_MARKETS = 200
+const AT_ONCE = 500
 const SNAPSHOT_MILLISECONDS_MAX = 1_000
 const REST_MILLISECONDS = 20_000
 
@@ -37,7 +39,7 @@ async function start(count: number) {
   })
   const { token } = await cluster.createClient()
   const [gateway, feed] = [cluster.process('gateway'), cluster.process('feed')]
-  const client = await SampleClient.connect({ wsUrl: gateway.ws, token, messagesKept: 1 })
+  const client = await connectOnceKnown(gateway.ws, token)
   return { cluster, gateway, feed, client }
 }
 
@@ -94,6 +96,13 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
         (times[Math.min(times.length - 1, Math.floor(times.length * part))] as number).toFixed(1)
       note(`first SNAPSHOT of ${COLD_MARKETS} markets, ms: p50 ${at(0.5)}, p99 ${at(0.99)}, at most ${at(1)}`)
       expect(times.at(-1)).toBeLessThan(SNAPSHOT_MILLISECONDS_MAX)
+      const next = WANTED + COLD_MARKETS
+      const begin = performance.now()
+      await subscribe(
+        many.client,
+        Array.from({ length: AT_ONCE }, (_, index) => symbolOf(next + index)),
+      )
+      note(`SNAPSHOTs of ${AT_ONCE} markets wanted at once: ${(performance.now() - begin).toFixed(0)} ms`)
       expect(many.client.problems).toEqual([])
     })
   },

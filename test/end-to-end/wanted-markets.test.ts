@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Readiness } from '../../src/service/health/readiness.ts'
 import { Cluster, type ClusterProcess } from '../support/cluster.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
+import { connectOnceKnown } from '../support/known-client.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { market } from '../support/running-service.ts'
-import { SampleClient } from '../support/sample-client.ts'
+import type { SampleClient } from '../support/sample-client.ts'
 
 const SYMBOLS = ['BTCUSD', 'ETHUSD', 'SOLUSD', 'XRPUSD', 'LTCUSD']
 
@@ -18,7 +19,7 @@ let token: string
 
 const followed = ({ operator }: ClusterProcess) => operator.metric('tidegate_bus_followed_markets')
 
-const connect = () => SampleClient.connect({ wsUrl: gateway.ws, token })
+const connect = () => connectOnceKnown(gateway.ws, token)
 
 const book = (symbol: string) => ({ type: 'market_data', params: { market: symbol } }) as const
 
