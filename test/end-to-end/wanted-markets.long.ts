@@ -31,7 +31,7 @@ let cluster: Cluster | undefined
 
 async function start(count: number) {
   cluster = await Cluster.start({
-    processes: { feed: '[feed, api]', gateway: '[gateway]' },
+    processes: { feed: '[feed]', api: '[api]', gateway: '[gateway]' },
     markets: Array.from({ length: count }, (_, index) => {
       return market(`M${index}`, 2, 200, `module:${ENGINE}:M${index}USD`)
     }),

@@ -1,4 +1,7 @@
-/** An engine with many quiet markets, as a module: 200 levels per side each, and 300 updates per second over all markets. */
+/**
+ * An engine with many quiet markets, as a module: 200 levels per side each. It has 300 messages per second over all
+ * markets, each market's SNAPSHOT first.
+ */
 import { randomUUID } from 'node:crypto'
 
 export const tidegate = 1
@@ -6,7 +9,7 @@ export const tidegate = 1
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN', simulated: true }
 const LEVELS = 200
 const STEP_MILLISECONDS = 100
-const UPDATES_PER_STEP = 30
+const MESSAGES_PER_STEP = 30
 const EPOCH = randomUUID()
 
 const level = (price, amount) => ({ price: price.toFixed(2), amount: amount.toFixed(8) })
@@ -29,11 +32,14 @@ export function createSource({ symbols }) {
   return {
     start(listen) {
       listener = listen
-      for (const market of symbols) sendSnapshot(market)
       timer = setInterval(() => {
-        for (let count = 0; count < UPDATES_PER_STEP; count++) {
+        for (let count = 0; count < MESSAGES_PER_STEP; count++) {
           const market = symbols[next % symbols.length]
           const round = Math.floor(next++ / symbols.length)
+          if (round === 0) {
+            sendSnapshot(market)
+            continue
+          }
           seqs.set(market, seqs.get(market) + 1)
           send(market, 'UPDATE', { bids: [level(999, 2 + (round % 2))] })
         }
