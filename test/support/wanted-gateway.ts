@@ -170,7 +170,7 @@ export class WantedGateway {
       random: () => 0.5,
     })
     this.followed.start({
-      isSubscribed: (symbol) => this.hub.isSubscribed(symbol),
+      isSubscribed: (symbol) => this.hub.served.isSubscribed(symbol),
       drop: (symbols) => this.hub.dropMarkets(symbols.flatMap((symbol) => this.replicas.renew(symbol) ?? [])),
     })
     this.feed = new WantedFeed(clock, this.link, () => importer, markets)

@@ -77,7 +77,7 @@ export class Hub implements SessionHost {
   readonly limits: SessionLimits
   readonly totals: OutboxTotals
   readonly #options: Omit<HubOptions, 'replicas'>
-  readonly #markets: ServedMarkets
+  readonly served: ServedMarkets
   readonly #sessions = new SessionIndex<Session>()
   /** Operator sessions. */
   readonly #uncounted = new Set<Session>()
@@ -111,7 +111,7 @@ export class Hub implements SessionHost {
     this.log = options.log
     this.limits = settings
     this.totals = metrics.totals
-    this.#markets = new ServedMarkets((replica) => this.#createMarket(replica), options.following)
+    this.served = new ServedMarkets((replica) => this.#createMarket(replica), options.following)
     for (const replica of replicas) this.addMarket(replica)
     this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#sendHeartbeats(sessions))
     this.#pings = new Wheel(clock, settings.pingSeconds * 1000, (sessions) => {
@@ -173,40 +173,36 @@ export class Hub implements SessionHost {
     this.#pings.stop()
     this.#ticker.stop()
     this.#writeGrid?.stop()
-    for (const market of this.#markets.values()) market.stop()
+    for (const market of this.served.values()) market.stop()
     for (const session of [...this.sessions, ...this.#uncounted]) session.cut()
   }
 
   /** The followed markets. */
   get markets(): Iterable<MarketStream> {
-    return this.#markets.values()
+    return this.served.values()
   }
 
   get listedMarkets(): readonly ListedMarket[] {
-    return this.#markets.listed
+    return this.served.listed
   }
 
   /** A market, which is followed from now on. */
   market(symbol: string): MarketStream | undefined {
-    return this.#markets.get(symbol)
+    return this.served.get(symbol)
   }
 
   get marketList(): string {
-    return this.#markets.listText
-  }
-
-  isSubscribed(symbol: string): boolean {
-    return this.#markets.isSubscribed(symbol)
+    return this.served.listText
   }
 
   /** Serves a market from now on. */
   addMarket(replica: Replica): void {
-    this.#markets.add(replica)
+    this.served.add(replica)
   }
 
   /** Takes the new replicas of markets that are no longer followed and have no subscription. */
   dropMarkets(replicas: readonly Replica[]): void {
-    const dropped = this.#markets.drop(replicas)
+    const dropped = this.served.drop(replicas)
     if (dropped.size === 0) return
     for (const session of [...this.sessions, ...this.#uncounted]) session.forgetDropped(dropped)
   }
@@ -216,7 +212,7 @@ export class Hub implements SessionHost {
    * changed market is added again in the same tick, so that they can subscribe again at once.
    */
   removeMarket(symbol: string, end: MarketEnd): void {
-    if (this.#markets.remove(symbol) === undefined) return
+    if (this.served.remove(symbol) === undefined) return
     // All sessions, not only current subscribers: former ones keep an empty subscription to the market.
     for (const session of [...this.sessions, ...this.#uncounted]) session.endMarket(symbol, end)
   }
@@ -309,11 +305,11 @@ export class Hub implements SessionHost {
     this.#arrivals.clear()
     const ended = this.#endedIntervals
     if (ended.size > 0) {
-      for (const market of this.#markets.values()) market.fanOutThrottled(ended, this.#outboxes)
+      for (const market of this.served.values()) market.fanOutThrottled(ended, this.#outboxes)
       this.#endedIntervals = new Set()
     }
     if (this.#outboxes.length > 0 && this.#writeGrid?.isDue() !== false) this.#write()
-    if (ended.has(1_000)) for (const market of this.#markets.values()) market.endSecond()
+    if (ended.has(1_000)) for (const market of this.served.values()) market.endSecond()
   }
 
   #write(): void {
@@ -341,7 +337,7 @@ export class Hub implements SessionHost {
   #endIntervals(intervals: ReadonlySet<number>): boolean {
     for (const interval of intervals) this.#endedIntervals.add(interval)
     this.#schedule()
-    for (const market of this.#markets.values()) if (market.usesGrid) return true
+    for (const market of this.served.values()) if (market.usesGrid) return true
     return false
   }
 
@@ -378,7 +374,7 @@ export class Hub implements SessionHost {
 
   #work(): void {
     const until = this.clock.monotonicMilliseconds() + ENCODE_MILLISECONDS
-    const working = [...this.#markets.values()].filter((market) => market.isWorking)
+    const working = [...this.served.values()].filter((market) => market.isWorking)
     if (working.length === 0) return
     this.#schedule()
     // Another market is first in each tick, so that none waits for all the others.

@@ -58,7 +58,7 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const cluster = startCluster(parts, { db, loader, linked }, isReady)
   const { hub, gateway, prices } = startGateway(parts, replicas, local?.processes, cluster.currency, linked?.followed)
   linked?.followed.start({
-    isSubscribed: (symbol) => hub.isSubscribed(symbol),
+    isSubscribed: (symbol) => hub.served.isSubscribed(symbol),
     drop: (symbols) => hub.dropMarkets(symbols.flatMap((symbol) => replicas.renew(symbol) ?? [])),
   })
   startSelfAudit(parts, markets, hub)
