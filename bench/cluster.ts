@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { canSharePorts } from '../src/platform/http/shared-port.ts'
 import {
   market,
   newToken,
@@ -18,13 +19,15 @@ import {
   startVerb,
   temporaryFolder,
 } from '../test/support/running-service.ts'
+import { measureConnects } from './cluster-connects.ts'
 import { measureFailover } from './cluster-failover.ts'
 import { measureJoinStorm } from './cluster-join.ts'
 import { measureLatency } from './cluster-latency.ts'
 import { secondsOf } from './process-time.ts'
 import type { BenchResult } from './result.ts'
 
-const PROCESSES = [0, 1, 2, 4] as const
+/** Without Node.js 22.12 the service has no gateway processes. */
+const PROCESSES = canSharePorts() ? [0, 1, 2, 4] : [0]
 const CONNECTIONS = 600
 const BASES = ['AAA', 'BBB', 'CCC']
 const UPDATES_PER_SECOND = 150
@@ -42,6 +45,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return [
     ...(await measureLatency(quick ? 500 : 5_000)),
     ...(await measureProcesses(quick)),
+    ...(canSharePorts() ? await measureConnects(quick ? 200 : 2_000) : []),
     ...(await measureJoinStorm(quick ? 100 : 1_000)),
     ...(await measureFailover(quick ? 2 : 50)),
   ]
@@ -83,6 +87,7 @@ async function measure(count: number, seconds: number): Promise<readonly [Sample
     markets: JSON.stringify(BASES.map((base) => market(base, 2, 100))),
     'simulator.rate': UPDATES_PER_SECOND,
     'gateway.processes': count,
+    ...(count === 0 ? {} : { 'stream.port': 0 }),
     'stream.drain_seconds': 0,
     'log.level': 'warn',
   })
@@ -90,7 +95,7 @@ async function measure(count: number, seconds: number): Promise<readonly [Sample
   try {
     const { http, ws, operator, pid } = JSON.parse(await command.line((line) => line.startsWith('{')))
     const service = { http, ws, operator: new OperatorApi(operator, folder.path), folder: folder.path }
-    const { port } = new URL(service.http)
+    const { port } = new URL(service.ws)
     const symbols = BASES.map((base) => `${base}USD`).join()
     const script = join(import.meta.dirname, 'cluster-readers.ts')
     const args = ['--import', 'tsx', script, port, await newToken(service), String(CONNECTIONS), symbols]

@@ -133,6 +133,7 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
     prices: absent(),
     cluster: { nodes: absent({ name: '' }), questions: absent({ answer: () => undefined }) },
     sourcesOf: absent(),
+    streamUrl: () => '',
     publicUrl: absent(),
   })
 }

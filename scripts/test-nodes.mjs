@@ -23,6 +23,7 @@ const CORE_SUITES = [
   'cli/service.test.ts',
   'end-to-end/cluster.test.ts',
   'end-to-end/gateway-processes.test.ts',
+  'end-to-end/gateway-processes-tls.test.ts',
   'end-to-end/nats.test.ts',
 ]
 

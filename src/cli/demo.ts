@@ -81,12 +81,12 @@ async function writeCredentials(service: Service, config: Config): Promise<DemoF
   const folder = config.data_dir
   const files = { credentials: join(folder, 'demo-client.json'), tokenRequest: join(folder, 'demo-token-request') }
   const client = await service.ensureDemoClient(readCredentials(files.credentials))
-  const { publicUrl } = service.addresses
+  const { publicUrl, streamUrl } = service.addresses
   const document = {
     client_id: client.clientId,
     client_secret: client.clientSecret,
     scopes: client.scopes,
-    ...addressesAt(publicUrl, config['stream.public_url']),
+    ...addressesAt(publicUrl, streamUrl),
   }
   const form = new URLSearchParams({
     grant_type: 'client_credentials',

@@ -30,9 +30,11 @@ import {
   examineFreePort,
   examineIngestPort,
   examinePublicPort,
+  examineStreamPort,
   ingestPort,
   operatorPort,
   publicPort,
+  streamPort,
 } from './doctor/doctor-ports.ts'
 import { type Examination, examineStore } from './doctor/doctor-store.ts'
 import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
@@ -120,7 +122,9 @@ async function examineService(examination: Examination): Promise<Finding[]> {
 async function examineStopped(examination: Examination): Promise<Finding[]> {
   const { config } = examination
   const ports: Finding[] = []
-  for (const port of [publicPort(config), operatorPort(config), ingestPort(config)]) {
+  // Other processes may listen to a shared port already.
+  const stream = config['stream.reuse_port'] ? undefined : streamPort(config)
+  for (const port of [publicPort(config), stream, operatorPort(config), ingestPort(config)]) {
     if (port !== undefined) ports.push(await examineFreePort(port))
   }
   const folder = join(config.data_dir, 'store')
@@ -165,6 +169,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ...(store === undefined ? await askControls(api) : []),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
+    ...(await examineStreamPort(config)),
     ...(await examineIngestPort(config)),
   ]
 }

@@ -9,11 +9,11 @@ import type { FeedLeadership } from '../streaming/markets/feed-leadership.ts'
 import { changeMarkets, type Markets } from '../streaming/markets/market-changes.ts'
 import type { Config } from './config/settings.ts'
 import type { OperatorListener } from './listeners/operator-listener.ts'
-import type { PublicListener } from './listeners/public-listener.ts'
 import type { LinkedMarkets } from './parts/streaming/start-bus.ts'
 import type { LocalGateways } from './parts/streaming/start-gateway-processes.ts'
 import type { IngestListener } from './parts/streaming/start-ingest.ts'
 import { writtenMarkets } from './parts/streaming/start-markets.ts'
+import type { CustomerListeners } from './start-listeners.ts'
 
 interface ConfigParts {
   /** The start's configuration, for keys that need a restart. */
@@ -29,7 +29,7 @@ interface ReloadedModules {
   readonly hub: Hub
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
-  readonly listener: PublicListener
+  readonly listener: CustomerListeners
   readonly operator: OperatorListener
   readonly ingest: IngestListener | undefined
   readonly ledger: LedgerUpkeep | undefined

@@ -32,14 +32,17 @@ import { startReadiness } from './start-readiness.ts'
 import { openWatchedStore, startStore } from './start-store.ts'
 
 export interface ServiceAddresses {
-  /** The public listener's bound address, and the stream's address on it. */
+  /** The public listener's bound address. */
   readonly http: string
+  /** The stream's bound address: on the public listener, or on its own port. */
   readonly ws: string
   readonly operator: string
   /** The publishers' address, absent without `ingest.port`. */
   readonly ingest?: string
   /** The address for customers: `http.public_url`, or the listener's. */
   readonly publicUrl: string
+  /** The stream's address for customers: `stream.public_url`, or that of its own port. Empty: that of `publicUrl`. */
+  readonly streamUrl: string
 }
 
 export interface Service extends Stoppable {
@@ -58,6 +61,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const current = { config: options.config, origins: options.origins ?? SET_BY_PROGRAM }
   const metrics = createMetricsRegistry()
   const verifier = createVerifier({ ...options, directory })
+  const state: Parts['state'] = {
+    schema: undefined,
+    started: false,
+    draining: false,
+    publicUrl: options.config['http.public_url'],
+    streamUrl: options.config['stream.public_url'],
+  }
   const parts: Parts = {
     ...options,
     current,
@@ -67,9 +77,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     directory,
     verifier,
     signal: options.signal ?? new AbortController().signal,
-    demoPage: createDemoPage(options, directory, current),
+    demoPage: createDemoPage({ ...options, streamUrl: () => state.streamUrl }, directory, current),
     ingest: createIngest({ ...options, current, metrics, directory, verifier }),
-    state: { schema: undefined, started: false, draining: false, publicUrl: options.config['http.public_url'] },
+    state,
   }
   try {
     return await startParts(parts)
@@ -107,8 +117,9 @@ async function startParts(parts: Parts): Promise<Service> {
   const { local } = streaming
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())
   state.started = true
-  const { publicUrl } = state
-  const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), ...opened, publicUrl }
+  const { publicUrl, streamUrl } = state
+  const ws = listener.stream?.url ?? listener.url.replace(/^http/, 'ws')
+  const addresses = { http: listener.url, ws, ...opened, publicUrl, streamUrl }
   log.info(addresses, 'ready')
   const reloads = createReloadCounter(parts.metrics)
   return {

@@ -2,6 +2,7 @@
 
 import { type Scope, servedScopes } from '../contract/scopes.ts'
 import { wait } from '../platform/base/time-limit.ts'
+import { Problem } from '../platform/http/problem.ts'
 import { hasRole } from './config/roles.ts'
 import type { Config } from './config/settings.ts'
 import { takesPublications } from './config/sources.ts'
@@ -10,13 +11,14 @@ import { createHealthMetrics } from './health/health-metrics.ts'
 import { startOverview } from './health/overview.ts'
 import type { Readiness } from './health/readiness.ts'
 import { createOperatorListener, type OperatorListener } from './listeners/operator-listener.ts'
-import { createPublicListener, type PublicListener } from './listeners/public-listener.ts'
+import { createPublicListener } from './listeners/public-listener.ts'
 import { tlsFilesOf } from './listeners/tls-settings.ts'
 import { operatorModules, publicModules } from './modules.ts'
 import type { Access } from './parts/access/access.ts'
 import type { Money } from './parts/money/money.ts'
 import type { Parts } from './parts/parts.ts'
 import { refusingGateway } from './parts/streaming/start-gateway.ts'
+import { type OwnStream, startStream } from './parts/streaming/start-stream.ts'
 import type { Streaming } from './parts/streaming/streaming.ts'
 import type { Store } from './start-store.ts'
 
@@ -69,7 +71,7 @@ export async function startOperatorListener(parts: Parts, served: Served): Promi
       money: money && { ...money, ledgerState: () => money.ledger.state },
       db,
       scopes: scopesOf(config),
-      streamUrl: config['stream.public_url'],
+      streamUrl: () => parts.state.streamUrl,
       refreshDirectory: () => loader.refresh(),
       readiness,
       overview,
@@ -84,8 +86,17 @@ export async function startOperatorListener(parts: Parts, served: Served): Promi
   return listener
 }
 
+export interface CustomerListeners {
+  /** The public listener's bound address. */
+  readonly url: string
+  /** Undefined where the public listener serves the stream. */
+  readonly stream: OwnStream | undefined
+  /** Reloads the certificate and its key for all of them. Invalid files change nothing and are logged. */
+  reloadTls(): void
+}
+
 /** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
-export async function startPublicListener(parts: Parts, served: Served): Promise<PublicListener> {
+export async function startPublicListener(parts: Parts, served: Served): Promise<CustomerListeners> {
   const { store, access, streaming, money } = served
   const { config, current, log, metrics, clock, directory, demoPage, lifecycle, state } = parts
   const { db } = store
@@ -101,21 +112,43 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
     db,
     refreshDirectory: () => access.loader.refresh(),
     directory,
-    gateway: hasRole(config, 'gateway') ? gateway : refusingGateway(clock),
+    streamUrl: () => state.streamUrl,
+    gateway: servesStream(config) ? gateway : refusingGateway(clock, () => elsewhere(config, state)),
     modules: servesRest ? publicModules({ ...parts, ...money, db, ratePerSecond, hub, isSimulated, proofOf }) : [],
     log,
     metrics,
     clock,
   })
+  const stream = await startStream(parts, streaming, listener.tls)
+  if (stream !== undefined) state.streamUrl ||= stream.url
   lifecycle.started('public listener', async () => {
     // `http.drain_delay_seconds` lets load balancers notice. They never saw an unstarted node as ready.
     if (state.started) await wait(clock, current.config['http.drain_delay_seconds'] * 1000)
     // `close` resolves when no connection is left, which the drain brings about.
     const closed = listener.close()
-    await gateway.drain(current.config['stream.drain_seconds'])
+    await (stream ?? gateway).drain(current.config['stream.drain_seconds'])
     await closed
   })
-  return listener
+  return {
+    ...listener,
+    stream,
+    reloadTls() {
+      const tls = listener.reloadTls()
+      if (tls !== undefined) stream?.replaceCertificate(tls)
+    },
+  }
+}
+
+/** Whether the public listener serves the stream. */
+function servesStream(config: Config): boolean {
+  return hasRole(config, 'gateway') && config['stream.port'] === ''
+}
+
+/** Why the public listener does not serve the stream. */
+function elsewhere(config: Config, { streamUrl }: Parts['state']): Problem {
+  if (!hasRole(config, 'gateway')) return new Problem('not_found', 'this node does not serve the stream')
+  const detail = streamUrl === '' ? 'the stream is not open yet' : `the stream is at ${streamUrl}: connect there`
+  return new Problem('unavailable', detail)
 }
 
 function publicSettings(config: Config) {
@@ -132,7 +165,6 @@ function publicSettings(config: Config) {
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     signsReceipts: config['receipts.enabled'],
     publicUrl: config['http.public_url'],
-    streamUrl: config['stream.public_url'],
   }
 }
 

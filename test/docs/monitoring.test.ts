@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { parse } from 'yaml'
 import { dashboard as makeDashboard } from '../../scripts/grafana-dashboard.mjs'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import { GatewayProcesses, type GatewayProcessesOptions } from '../../src/streaming/gateway/gateway-processes.ts'
 import { type MetricFamily, readOpenMetrics } from '../support/open-metrics.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
@@ -67,13 +69,15 @@ beforeAll(async () => {
   service = await startServiceInside(folder.path, markets, {
     'feeds.kraken.url': 'ws://127.0.0.1:9',
     'ingest.port': 0,
-    'gateway.processes': 1,
     'bus.url': 'nats://127.0.0.1:9',
   })
   await traffic()
-  // Without those of the gateway process where it does not answer within a second, as on a busy machine.
+  // The main process's own, about gateway processes: with `bus.url` there are none.
+  const metrics = createMetricsRegistry()
+  new GatewayProcesses({ count: 0, metrics } as GatewayProcessesOptions)
   const missing = async () => {
-    families = readOpenMetrics(await service.operator.metricsText())
+    const texts = [await service.operator.metricsText(), await metrics.metrics()]
+    families = new Map(texts.flatMap((text) => [...readOpenMetrics(text)]))
     for (const family of families.values())
       live.set(family.kind === 'counter' ? `${family.name}_total` : family.name, family)
     return [...table].filter(([name, row]) => isPresent(row) && !live.has(name))

@@ -1,16 +1,17 @@
 /**
- * The built service with two gateway processes: they share its connections and its limits, one that is killed takes only
- * its own connections, and access, markets and the end of the service reach both.
+ * The built service with two gateway processes, which listen to one port: they share its connections and its limits, one
+ * that is killed takes only its own connections, and access, markets and the end of the service reach both.
  */
 
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { createConnection } from 'node:net'
+import { type AddressInfo, createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canSharePorts } from '../../src/platform/http/shared-port.ts'
 import type { ConnectionDetails } from '../../src/streaming/gateway/connection-document.ts'
 import { ProcessWatch } from '../hostile/process-watch.ts'
-import { awaited } from '../support/awaited.ts'
+import { awaited, once } from '../support/awaited.ts'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import {
   ensureBuilt,
@@ -18,6 +19,8 @@ import {
   newToken,
   OperatorApi,
   type RunningService,
+  STREAM_SCOPE,
+  type TestClient,
   temporaryFolder,
   tokenOf,
 } from '../support/running-service.ts'
@@ -28,6 +31,7 @@ const CONNECTIONS_PER_CLIENT_MAX = 4
 const BOOK = { type: 'market_data', params: { market: 'BTCUSD' } } as const
 
 const isLinux = process.platform === 'linux'
+const isSkipped = !canSharePorts()
 
 const folder = temporaryFolder()
 const file = join(folder.path, 'tidegate.yaml')
@@ -39,6 +43,7 @@ function configure(...markets: readonly ReturnType<typeof market>[]): void {
 }
 
 beforeAll(async () => {
+  if (isSkipped) return
   ensureBuilt()
   configure(market('BTC', 2, 50), market('ETH', 2, 50))
   const flags = {
@@ -47,6 +52,7 @@ beforeAll(async () => {
     'http.port': 0,
     'operator.port': 0,
     'gateway.processes': 2,
+    'stream.port': 0,
     'stream.connections_per_client_max': CONNECTIONS_PER_CLIENT_MAX,
     'stream.drain_seconds': 0,
     'stream.ping_seconds': 0.5,
@@ -90,7 +96,7 @@ const EARLY_CLIENTS = 12
 /** Resolves with the reply to a request that is sent these milliseconds after the handshake, whether it was answered or not. */
 function replyToEarlyRequest(token: string, delayMilliseconds: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const { port } = new URL(service.http)
+    const { port } = new URL(service.ws)
     const socket = createConnection(Number(port), '127.0.0.1')
     let received = ''
     socket.on('error', reject)
@@ -119,7 +125,7 @@ function replyToEarlyRequest(token: string, delayMilliseconds: number): Promise<
   })
 }
 
-describe('a service with gateway processes', () => {
+describe.skipIf(isSkipped)(`a service with gateway processes${isSkipped ? ' (needs Node.js 22.12)' : ''}`, () => {
   test('a service streams exact books from both gateway processes, and shows and closes their connections', async () => {
     const client = await service.operator.createClient()
     const token = await tokenOf(service, client)
@@ -157,7 +163,7 @@ describe('a service with gateway processes', () => {
     const refused = await connect(token).catch((error: unknown) => error as HandshakeRefused)
     expect(refused).toBeInstanceOf(HandshakeRefused)
     expect((refused as HandshakeRefused).status).toBe(429)
-    const id = items[0]?.id as string
+    const { id } = items[0] as Listed['items'][number]
     const closing = await fetch(`${service.operator.url}/admin/v1/connections/${id}`, {
       method: 'DELETE',
       headers: { authorization: `Bearer ${service.operator.token}` },
@@ -190,56 +196,124 @@ describe('a service with gateway processes', () => {
     for (const reader of [paused, reading]) reader.terminate()
   })
 
+  test('a service with gateway processes answers a handshake on the public port with the address of the stream', async () => {
+    const token = await newToken(service)
+    const wsUrl = service.http.replace('http', 'ws')
+    const refused = await SampleClient.connect({ wsUrl, token }).catch((error: unknown) => error as HandshakeRefused)
+    expect(refused).toBeInstanceOf(HandshakeRefused)
+    expect((refused as HandshakeRefused).status).toBe(503)
+    expect(JSON.parse((refused as HandshakeRefused).body)).toMatchObject({
+      code: 'unavailable',
+      detail: `the stream is at ${service.ws}: connect there`,
+    })
+    expect((await fetch(service.ws.replace('ws', 'http'))).status).toBe(426)
+    const client = await service.operator.call<{ ws_url: string }>(
+      'POST',
+      `/customers/${(await service.operator.createClient()).customerId}/clients`,
+      { name: 'second', scopes: [STREAM_SCOPE] },
+    )
+    expect(client.ws_url).toBe(service.ws)
+    const description = (await (await fetch(`${service.http}/asyncapi.json`)).json()) as { servers: object }
+    expect(JSON.stringify(description.servers)).toContain(new URL(service.ws).host)
+  })
+
+  test('a service with gateway processes ends the connections of a token, a client and a customer within a second of losing access', async () => {
+    const { operator } = service
+    const clients = await Promise.all([operator.createClient(), operator.createClient(), operator.createClient()])
+    const readers = await Promise.all(
+      clients.map(async (client) => {
+        const token = await tokenOf(service, client)
+        // Both processes have some of them, unless every one of eleven falls to the same side.
+        return [token, await Promise.all([connect(token), connect(token), connect(token), connect(token)])] as const
+      }),
+    )
+    const [[token, ofToken], [, ofClient], [, ofCustomer]] = readers as [
+      (typeof readers)[number],
+      (typeof readers)[number],
+      (typeof readers)[number],
+    ]
+    const [one, two, three] = clients as [TestClient, TestClient, TestClient]
+    const closes = async (connections: readonly SampleClient[], change: () => Promise<unknown>): Promise<unknown[]> => {
+      await change()
+      const answered = performance.now()
+      await Promise.all(connections.map((reader) => reader.untilClosed()))
+      expect(performance.now() - answered).toBeLessThan(1_000)
+      return [...new Set(connections.map(({ closed }) => closed?.code))]
+    }
+    const basic = Buffer.from(`${one.clientId}:${one.clientSecret}`).toString('base64')
+    const revoke = () =>
+      fetch(`${service.http}/oauth2/revoke`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${basic}` },
+        body: new URLSearchParams({ token }),
+      })
+    expect(await closes(ofToken, revoke)).toEqual([4001])
+    const disable = () => operator.call('PATCH', `/clients/${two.clientId}`, { enabled: false })
+    expect(await closes(ofClient, disable)).toEqual([4003])
+    expect(
+      await closes(ofCustomer, () => operator.call('PATCH', `/customers/${three.customerId}`, { enabled: false })),
+    ).toEqual([4003])
+  })
+
   test('a service with gateway processes replaces a process that is killed; connections of the other stay', async () => {
-    const tokens = await Promise.all([newToken(service), newToken(service)])
-    const readers = await Promise.all(tokens.map((token) => connect(token)))
+    const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
+    // The system chooses the process: each of them gets some of 24.
+    const readers = await Promise.all(tokens.flatMap((token) => [connect(token), connect(token)]))
     for (const reader of readers) await reader.subscribe(BOOK)
     const before = pids()
     process.kill(before[0] as number, 'SIGKILL')
-    await Promise.race(readers.map((reader) => reader.untilClosed()))
-    const [left] = readers.filter(({ closed }) => closed === undefined) as [SampleClient]
-    expect(readers.map(({ closed }) => closed?.code).filter((code) => code !== undefined)).toEqual([1006])
     await command.errorLine((line) => line.includes(READY) && !before.some((pid) => line.includes(`"pid":${pid}`)))
-    const { updates } = left.counts
-    await left.until('more updates', () => left.counts.updates > updates + 5)
-    const [again, other] = await Promise.all(tokens.map((token) => connect(token)))
-    for (const reader of [again, other] as SampleClient[]) {
-      await reader.subscribe(BOOK)
-      await reader.until('updates', () => reader.counts.updates > 5)
+    const lost = readers.filter(({ closed }) => closed !== undefined)
+    const left = readers.filter(({ closed }) => closed === undefined)
+    expect(new Set(lost.map(({ closed }) => closed?.code))).toEqual(new Set([1006]))
+    const updates = left.map(({ counts }) => counts.updates)
+    expect(left.length).toBeGreaterThan(0)
+    await Promise.all(
+      left.map((reader, place) =>
+        reader.until('more updates', () => reader.counts.updates > (updates[place] as number) + 5),
+      ),
+    )
+    const again = await Promise.all(tokens.map((token) => connect(token)))
+    for (const reader of again) await reader.subscribe(BOOK)
+    await Promise.all(again.map((reader) => reader.until('updates', () => reader.counts.updates > 5)))
+    for (const reader of [...left, ...again]) {
       expect(reader.problems).toEqual([])
       reader.terminate()
     }
-    expect(left.problems).toEqual([])
-    left.terminate()
     expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
   })
 
-  test('a service with gateway processes leaves no client waiting and no socket open when a process hangs and is killed', async () => {
+  test('a service with gateway processes kills one that hangs, with the connections that it never accepted, while the other serves', async () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
+    await expect.poll(() => service.operator.metric('tidegate_gateway_processes_ready')).toBe(2)
     const watch = new ProcessWatch(command.child.pid as number)
     watch.stop()
     // Not all files: the store opens some at any time.
     const before = isLinux ? watch.openSockets : 0
-    const [frozen] = pids().slice(-2) as [number]
+    const { length } = pids()
+    const [frozen] = pids().slice(-1) as [number]
     process.kill(frozen, 'SIGSTOP')
     const attempts = tokens.flatMap((token) => [connect(token), connect(token), connect(token)])
-    // The other process serves all but the one socket that the stopped one was handed.
-    let served = 0
-    for (const attempt of attempts) attempt.then(() => served++).catch(() => undefined)
-    await expect.poll(() => served).toBeGreaterThanOrEqual(attempts.length - 1)
-    const { length } = pids()
-    process.kill(frozen, 'SIGKILL')
+    const served: SampleClient[] = []
+    for (const attempt of attempts) attempt.then((reader) => served.push(reader)).catch(() => undefined)
+    await expect.poll(() => served.length).toBeGreaterThan(0)
+    const [reader] = served as [SampleClient]
+    await reader.subscribe(BOOK)
+    // Until the service has ended it and started the next.
+    await expect.poll(() => pids().length, { timeout: 30_000 }).toBe(length + 1)
+    expect(command.stderr()).toContain('a gateway process does not answer. It is killed')
+    await reader.until('updates', () => reader.counts.updates > 20)
+    expect(reader.problems).toEqual([])
     for (const attempt of await Promise.allSettled(attempts)) {
       if (attempt.status === 'fulfilled') attempt.value.terminate()
-      else expect(String(attempt.reason)).toContain('socket hang up')
+      else expect(String(attempt.reason)).toMatch(/socket hang up|ECONNRESET/)
     }
-    await expect.poll(() => pids().length).toBe(length + 1)
     if (isLinux) await expect.poll(() => watch.openSockets).toBeLessThanOrEqual(before)
   })
 
-  test('a service with gateway processes loses nothing that a client sends while its connection is handed over', async () => {
+  test('a service with gateway processes loses nothing that a client sends right after its handshake', async () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
-    // The request arrives with the handshake, while the token is verified, or while the socket changes its process.
+    // The request arrives with the handshake, while the token is verified, or afterwards.
     for (const delay of [0, 1, 2, 3, 4, 6]) {
       const replies = tokens.map((token) => replyToEarlyRequest(token, delay))
       await awaited(`replies to requests ${delay} ms after the handshake`, Promise.all(replies))
@@ -288,5 +362,25 @@ describe('a service with gateway processes', () => {
       }
     }
     expect(processes.filter(isRunning)).toEqual([])
+  })
+
+  test('a service with gateway processes does not start while another program listens to its port', async () => {
+    const server = createServer()
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    const second = temporaryFolder()
+    const flags = {
+      'gateway.processes': 2,
+      'stream.port': port,
+      'http.port': 0,
+      'operator.port': 0,
+      data_dir: second.path,
+    }
+    const args = Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
+    const { code, stderr } = await startCommand(['serve', ...args], { isBuilt: true }).result
+    server.close()
+    second.remove()
+    expect(code).toBe(1)
+    expect(stderr).toContain(`stream.port: another program listens on 127.0.0.1:${port} (EADDRINUSE)`)
   })
 })

@@ -1,17 +1,19 @@
 /**
  * Three nodes of the built program on one PostgreSQL and one NATS: one runs the sources, two serve the stream, the second of
- * them with a gateway process. A feed that is killed and started again, and a NATS server that is, are repaired on the
+ * them on a port of its own. A feed that is killed and started again, and a NATS server that is, are repaired on the
  * open connections of clients. Each node shows and closes the connections of the others.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { canSharePorts } from '../../src/platform/http/shared-port.ts'
 import type { Readiness } from '../../src/service/health/readiness.ts'
 import { startCommand } from '../support/command-line.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { connectOnceKnown } from '../support/known-client.ts'
 import { NatsServer } from '../support/nats-server.ts'
+import { claimPort } from '../support/ports.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import {
   ensureBuilt,
@@ -127,7 +129,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       nats = await NatsServer.start({ user: 'tidegate', password: SECRET })
       store = await migratedDatabase()
       feed = await startFeed()
-      const gateways = [start('gateway', '[gateway]'), start('other', '[gateway, api]', { 'gateway.processes': 1 })]
+      const gateways = [start('gateway', '[gateway]'), start('other', '[gateway, api]', { 'stream.port': 0 })]
       ;[gateway, other] = (await Promise.all(gateways)) as [Process, Process]
     })
 
@@ -152,6 +154,25 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const headers = { authorization: `Bearer ${await newToken(feed)}` }
       const answers = await Promise.all([feed, gateway].map(({ http }) => fetch(`${http}/v2/markets`, { headers })))
       expect(answers.map(({ status }) => status)).toEqual([200, 404])
+    })
+
+    test.skipIf(!canSharePorts())('two gateways of one machine share a port (needs Node.js 22.12)', async () => {
+      const flags = { 'stream.port': await claimPort(), 'stream.reuse_port': 'true' }
+      const sharing = [start('sharing-1', '[gateway]', flags), start('sharing-2', '[gateway]', flags)]
+      const nodes = await Promise.all(sharing)
+      const client = await feed.operator.createClient()
+      const token = await tokenOf(feed, client)
+      const { ws } = nodes[0] as Process
+      expect(nodes.map((node) => node.ws)).toEqual([ws, ws])
+      const readers = await Promise.all(Array.from({ length: 24 }, () => connectOnceKnown(ws, token)))
+      const places = async () => {
+        const { items } = await connectionsOf(feed, `?client_id=${client.clientId}`)
+        return [items.length, new Set(items.map(({ node }) => node)).size]
+      }
+      await expect.poll(places).toEqual([24, 2])
+      for (const reader of readers) reader.terminate()
+      await Promise.all(nodes.map((node) => stop(node)))
+      await expect.poll(async () => (await nodesOf(gateway)).length).toBe(3)
     })
 
     test('each node knows the others; doctor reports them', async () => {

@@ -172,7 +172,6 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
   closing.push(() => balancer.close())
   const pulled = await PublishedMarket.pulled(PULLED, folder.path, seedOf(20_261_123))
   closing.push(() => pulled.published.stop())
-  const gateway = { 'gateway.processes': 1 }
   const ingestPorts = [await claimPort(), await claimPort()]
   const cluster = await Cluster.start({
     ...options,
@@ -187,8 +186,6 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
     flagsOf: {
       'feed-1': { 'ingest.port': ingestPorts[0] as number },
       'feed-2': { 'ingest.port': ingestPorts[1] as number },
-      'gateway-1': gateway,
-      'gateway-2': gateway,
     },
   })
   closing.push(() => cluster.remove())

@@ -82,7 +82,7 @@ export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promis
           scopes: servedScopes(true, true),
           encryptionKey,
           publicUrl: () => PUBLIC_URL,
-          streamUrl: STREAM_URL,
+          streamUrl: () => STREAM_URL,
           refreshDirectory,
         }),
     ],

@@ -185,6 +185,7 @@ export class RestNode {
           prices: {} as PriceHistory,
           cluster: testNode({ clock: shared.clock }),
           publicUrl: () => '',
+          streamUrl: () => '',
           sourcesOf: () => [],
           money:
             options.movesMoney === false

@@ -21,6 +21,9 @@ import type {
 } from './directory-records.ts'
 import { areEqualHashes, differentRecords, isEqualClient, isEqualCustomer } from './record-differences.ts'
 
+/** Called with the tokens that a change can affect, perhaps none, and the changed content. */
+export type DirectoryListener = (affected: AffectedTokens, update: DirectoryUpdate) => void
+
 export class Directory {
   #loaded = false
   #customers = new Map<string, CustomerRecord>()
@@ -34,7 +37,7 @@ export class Directory {
   #receiptSigningKey: ReceiptKey | undefined
   #revokedTokens = new Map<string, RevokedToken>()
   #authority: Authority | undefined
-  readonly #listeners = new Set<(affected: AffectedTokens) => void>()
+  readonly #listeners = new Set<DirectoryListener>()
 
   /** True once everything has been loaded. */
   get loaded(): boolean {
@@ -110,11 +113,21 @@ export class Directory {
     return token.issuedAtSeconds < (this.clientOf(token)?.tokensValidFromSeconds ?? 0)
   }
 
-  /**
-   * Calls `listener` after every applied change, with the tokens that it can affect, perhaps none. Returns the function
-   * that removes it.
-   */
-  onChange(listener: (affected: AffectedTokens) => void): () => void {
+  /** The whole content without the secrets. */
+  get content(): DirectoryContent {
+    return {
+      customers: [...this.#customers.values()],
+      clients: [...this.#clients.values()],
+      ...(this.#authority === undefined ? {} : { authority: this.#authority }),
+      keys: this.keys,
+      revokedKeyIds: [...this.#revokedKeyIds],
+      receiptKeys: this.#receiptKeys,
+      revokedTokens: [...this.#revokedTokens.values()],
+    }
+  }
+
+  /** Calls `listener` after every applied change. Returns the function that removes it. */
+  onChange(listener: DirectoryListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -123,35 +136,35 @@ export class Directory {
   replace(content: DirectoryContent): void {
     const affected = new AffectedCollector()
     affected.all = !this.#loaded
-    const { customers, revokedTokens = [] } = content
-    this.#applyCustomers(
-      differentRecords(this.#customers, customers, ({ id }) => id, isEqualCustomer),
-      affected,
-    )
-    this.#applyClients(this.#differentClients(content), affected)
-    this.#applyRevokedTokens(
-      differentRecords(
+    const { customers, revokedTokens = [], keys = [], revokedKeyIds = [], receiptKeys = [], authority } = content
+    this.#authority = authority
+    this.#loaded = true
+    const update: DirectoryUpdate = {
+      customers: differentRecords(this.#customers, customers, ({ id }) => id, isEqualCustomer),
+      clients: this.#differentClients(content),
+      revokedTokens: differentRecords(
         this.#revokedTokens,
         revokedTokens,
         ({ tokenId }) => tokenId,
         (before, after) => before.expiresAtMilliseconds === after.expiresAtMilliseconds,
       ),
-      affected,
-    )
-    this.#replaceKeys(content, affected)
-    this.#authority = content.authority
-    this.#loaded = true
-    this.#notify(affected)
+      keys: { keys, revokedKeyIds, receiptKeys },
+    }
+    this.#apply(update, affected)
   }
 
   /** Replaces part of the content. */
-  apply({ customers, clients, revokedTokens, keys }: DirectoryUpdate): void {
-    const affected = new AffectedCollector()
+  apply(update: DirectoryUpdate): void {
+    this.#apply(update, new AffectedCollector())
+  }
+
+  #apply(update: DirectoryUpdate, affected: AffectedCollector): void {
+    const { customers, clients, revokedTokens, keys } = update
     if (customers !== undefined) this.#applyCustomers(customers, affected)
     if (clients !== undefined) this.#applyClients(clients, affected)
     if (revokedTokens !== undefined) this.#applyRevokedTokens(revokedTokens, affected)
     if (keys !== undefined) this.#replaceKeys(keys, affected)
-    this.#notify(affected)
+    for (const listener of [...this.#listeners]) listener(affected, update)
   }
 
   #differentClients({ clients, secrets = [] }: DirectoryContent): NonNullable<DirectoryUpdate['clients']> {
@@ -206,21 +219,14 @@ export class Directory {
     }
   }
 
-  #replaceKeys(
-    content: Pick<DirectoryContent, 'keys' | 'revokedKeyIds' | 'receiptKeys'>,
-    affected: AffectedCollector,
-  ): void {
-    const { keys, revokedKeyIds, receiptKeys = [] } = content
+  #replaceKeys(content: NonNullable<DirectoryUpdate['keys']>, affected: AffectedCollector): void {
+    const { keys, revokedKeyIds, receiptKeys } = content
     const revoked = new Set(revokedKeyIds)
     affected.revokedKeys(this.#revokedKeyIds, revoked)
-    this.#keys = new Map(keys?.map((key) => [key.keyId, key]))
+    this.#keys = new Map(keys.map((key) => [key.keyId, key]))
     this.#revokedKeyIds = revoked
     this.#receiptKeys = receiptKeys
     this.#receiptSigningKey = receiptKeys.find(({ privateKey }) => privateKey !== undefined)
-  }
-
-  #notify(affected: AffectedTokens): void {
-    for (const listener of [...this.#listeners]) listener(affected)
   }
 }
 

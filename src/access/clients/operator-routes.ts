@@ -50,8 +50,8 @@ export interface OperatorRoutesOptions {
   readonly encryptionKey?: EncryptionKey | undefined
   /** The address used by customers. */
   publicUrl(): string
-  /** The setting `stream.public_url`. */
-  readonly streamUrl?: string
+  /** The stream's address for customers. Empty: that of `publicUrl`. */
+  streamUrl(): string
   /** Reads the directory's changes. Resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
@@ -171,7 +171,7 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
         return {
           ...client,
           client_secret: secret.client_secret,
-          ...addressesAt(options.publicUrl(), options.streamUrl),
+          ...addressesAt(options.publicUrl(), options.streamUrl()),
         }
       }),
   )
@@ -196,7 +196,7 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
   app.post<ById>('/clients/:id/secrets', answered(NewSecretAnswer, { body: Nothing }), (request) =>
     write(async (transaction) => ({
       ...(await createSecret(transaction, operatorActor(request), idOf(request.params.id), encryptionKey)),
-      ...addressesAt(options.publicUrl(), options.streamUrl),
+      ...addressesAt(options.publicUrl(), options.streamUrl()),
     })),
   )
   app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', answered(Client), (request) =>

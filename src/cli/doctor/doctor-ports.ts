@@ -10,6 +10,7 @@ import { createServer } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { hasCode } from '../../platform/base/error-code.ts'
 import type { TlsFiles } from '../../platform/http/tls.ts'
+import { hasRole } from '../../service/config/roles.ts'
 import type { Config, SettingKey } from '../../service/config/settings.ts'
 import { bad, type Finding, ok, reasonOf, warn } from '../../service/doctor/finding.ts'
 import { ingestTlsFilesOf, tlsFilesOf } from '../../service/listeners/tls-settings.ts'
@@ -45,6 +46,13 @@ export function operatorPort(config: Config): Port {
   return { name: 'operator port', keys, host: config['operator.host'], port: config['operator.port'] }
 }
 
+/** Undefined where the stream has no port of its own. */
+export function streamPort(config: Config): Port | undefined {
+  const port = config['stream.port']
+  if (port === '' || !hasRole(config, 'gateway')) return undefined
+  return { name: 'stream port', keys: 'http.host, stream.port', host: config['http.host'], port }
+}
+
 /** Undefined where no ingest listener is configured. */
 export function ingestPort(config: Config): Port | undefined {
   const port = config['ingest.port']
@@ -75,6 +83,13 @@ export function examinePublicPort(config: Config): Promise<Finding> {
   // A plain request to the stream's address is answered by our problem `upgrade_required`.
   const probe = { method: 'GET', path: '/', status: 426, code: 'upgrade_required' } as const
   return examineAnswer(publicPort(config), tlsFilesOf(config), probe, 'http.port')
+}
+
+/** The same for the stream's port. No finding where it has none of its own. */
+export async function examineStreamPort(config: Config): Promise<Finding[]> {
+  const port = streamPort(config)
+  const probe = { method: 'GET', path: '/', status: 426, code: 'upgrade_required' } as const
+  return port === undefined ? [] : [await examineAnswer(port, tlsFilesOf(config), probe, 'stream.port')]
 }
 
 /** The same for the ingest port. No finding where the service has no ingest listener. */

@@ -43,15 +43,24 @@ export function reserveCredentialsFile(path: string): ReservedFile {
 
 /** @param url the public address for the service and its stream. Absent = the configured ones */
 export function serviceAddresses(config: Config, url?: string): ServiceAddresses {
-  if (url === undefined) return addressesAt(configuredUrl(config), config['stream.public_url'])
+  if (url === undefined) return addressesAt(configuredUrl(config), config['stream.public_url'] || ownStreamUrl(config))
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--url '${url}' is not an http address`)
   return addressesAt(url)
 }
 
 function configuredUrl(config: Config): string {
   if (config['http.public_url'] !== '') return config['http.public_url']
-  const port = config['http.port']
-  if (port === 0) throw new Error('http.port is 0, so --url is required')
-  const scheme = config['http.tls.cert_file'] === '' ? 'http' : 'https'
-  return `${scheme}://${addressText(reachable(config['http.host']), port)}`
+  return urlAt(config, 'http', 'http.port', config['http.port'])
+}
+
+/** Empty where the stream has no port of its own. */
+function ownStreamUrl(config: Config): string {
+  const port = config['stream.port']
+  return port === '' ? '' : urlAt(config, 'ws', 'stream.port', port)
+}
+
+function urlAt(config: Config, scheme: 'http' | 'ws', key: 'http.port' | 'stream.port', port: number): string {
+  if (port === 0) throw new Error(`${key} is 0, so --url is required`)
+  const ending = config['http.tls.cert_file'] === '' ? '' : 's'
+  return `${scheme}${ending}://${addressText(reachable(config['http.host']), port)}`
 }

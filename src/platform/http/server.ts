@@ -53,7 +53,7 @@ export type TranslateError = (error: unknown) => Problem | undefined
 
 export interface HttpServerOptions {
   /** The listener's name in logs and metrics. */
-  readonly listener: 'public' | 'operator' | 'ingest'
+  readonly listener: 'public' | 'operator' | 'ingest' | 'stream'
   readonly log: Log
   readonly metrics: MetricsRegistry
   /** Largest request head. More is 431. */

@@ -20,8 +20,8 @@ import { streamPage } from './stream-page.ts'
 export interface DescriptionOptions {
   /** The public address. Empty: the address to which the request was sent, if it is ours. */
   readonly publicUrl: string
-  /** The stream's, where it has another one. */
-  readonly streamUrl?: string
+  /** The stream's address. Empty, or absent: the listener's own. */
+  readonly streamUrl?: () => string
   /** Whether this service issues tokens. With an external issuer there is no token endpoint. */
   readonly issuesTokens: boolean
   /** The served operations' scopes. */
@@ -46,7 +46,7 @@ interface Rendered {
 export function registerDescription(app: FastifyInstance, options: DescriptionOptions): void {
   const { publicUrl, streamUrl, issuesTokens, scopes } = options
   const version = programVersion()
-  const streamAt = (url: string) => asyncApiDocument({ url, streamUrl, version, issuesTokens })
+  const streamAt = (url: string) => asyncApiDocument({ url, streamUrl: streamUrl?.(), version, issuesTokens })
   registerDocument(app, publicUrl, OPENAPI_PATH, (url) =>
     json(openApiDocument({ paths: describedPaths(app), url, version, issuesTokens, scopes })),
   )

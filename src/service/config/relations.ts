@@ -1,4 +1,5 @@
 /** Constraints between configuration keys, checked when a configuration is loaded. */
+import { canSharePorts } from '../../platform/http/shared-port.ts'
 import { hasRole, ROLES } from './roles.ts'
 import type { Config, SettingKey } from './settings.ts'
 
@@ -16,6 +17,9 @@ const CUSTODY_KEYS = [
   'custody.dogecoin.xpub',
   'custody.evm.xpub',
 ] as const
+
+const WITHOUT_SHARED_PORTS =
+  'with this Node.js or system: sharing a port needs Node.js 22.12 or newer, on Linux or FreeBSD'
 
 const BUS_FILES = ['bus.tls.ca_file', 'bus.tls.cert_file', 'bus.tls.key_file'] as const
 
@@ -97,10 +101,43 @@ export const RELATIONS: readonly Relation[] = [
   },
   {
     key: 'gateway.processes',
-    other: 'http.tls.cert_file',
-    rule: 'must be 0 while http.tls.cert_file is set: let a proxy terminate TLS, because only an unencrypted connection can be handed to another process',
-    holds: (config) => config['gateway.processes'] === 0 || config['http.tls.cert_file'] === '',
+    other: 'stream.port',
+    rule: 'must be 0 while stream.port is empty: gateway processes share a port of their own',
+    holds: (config) => config['gateway.processes'] === 0 || config['stream.port'] !== '',
   },
+  {
+    key: 'gateway.processes',
+    other: 'stream.port',
+    rule: `must be 0 ${WITHOUT_SHARED_PORTS}`,
+    holds: (config) => config['gateway.processes'] === 0 || canSharePorts(),
+  },
+  {
+    key: 'gateway.processes',
+    other: 'bus.url',
+    rule: 'must be 0 while bus.url is set: start several processes with roles: [gateway] and stream.reuse_port',
+    holds: (config) => config['gateway.processes'] === 0 || config['bus.url'] === '',
+  },
+  {
+    key: 'stream.reuse_port',
+    other: 'stream.port',
+    rule: 'must be false while stream.port is empty: only the stream’s own port is shared',
+    holds: (config) => !config['stream.reuse_port'] || config['stream.port'] !== '',
+  },
+  {
+    key: 'stream.reuse_port',
+    other: 'stream.port',
+    rule: `must be false ${WITHOUT_SHARED_PORTS}`,
+    holds: (config) => !config['stream.reuse_port'] || canSharePorts(),
+  },
+  ...(['http.port', 'operator.port', 'ingest.port'] as const).map(
+    (other): Relation => ({
+      key: 'stream.port',
+      other,
+      rule: `must differ from ${other}: the stream’s own port serves nothing else`,
+      holds: (config) =>
+        config['stream.port'] === '' || config['stream.port'] === 0 || config['stream.port'] !== config[other],
+    }),
+  ),
   {
     key: 'gateway.processes',
     other: 'roles',

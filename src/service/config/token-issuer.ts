@@ -7,14 +7,14 @@ import { createOutsideIssuer } from '../../access/clients/outside-issuer.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../access/clients/token-verifier.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
-import type { Config } from './settings.ts'
+import type { Config, SettingKey } from './settings.ts'
 
-export function issuesTokens(config: Config): boolean {
+export function issuesTokens(config: Pick<Config, 'auth.issuer'>): boolean {
   return config['auth.issuer'] === ''
 }
 
 export function createVerifier(options: {
-  readonly config: Config
+  readonly config: Pick<Config, Extract<SettingKey, `auth.${string}`>>
   readonly directory: Directory
   readonly clock: Clock
   readonly log: Log

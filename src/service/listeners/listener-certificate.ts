@@ -21,8 +21,11 @@ interface CertificateOptions {
 export interface ListenerCertificate {
   /** For the server, as it was read at the start. */
   readonly context: TlsContext
-  /** Reads the files again for new connections. Unusable files change nothing and are logged. */
-  reload(server: Server): void
+  /**
+   * Reads the files again for new connections, and returns what was read. Unusable files change nothing and are
+   * logged.
+   */
+  reload(server: Server): TlsContext | undefined
 }
 
 /**
@@ -65,11 +68,14 @@ export function readCertificate(
     context: atStart(),
     reload(server) {
       try {
-        replaceCertificate(server, read())
+        const context = read()
+        replaceCertificate(server, context)
         log.info({}, `certificate of the ${listener} listener reloaded`)
+        return context
       } catch (error) {
         if (!(error instanceof TlsFileError)) throw error
         log.error({ key: settingOf(error), err: error }, 'the certificate stays as it was')
+        return undefined
       }
     },
   }

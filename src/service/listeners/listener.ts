@@ -3,7 +3,8 @@
  * and cuts unfinished ones after `CLOSE_MILLISECONDS_MAX`. The gateway closes upgraded connections, and the listener is
  * closed when none is left.
  */
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -30,20 +31,23 @@ export interface ListenAddress {
   readonly host: string
   /** 0 = any free port. */
   readonly port: number
-  readonly scheme: 'http' | 'https'
+  readonly scheme: 'http' | 'https' | 'ws' | 'wss'
+  /** Whether other processes listen to the port too. Absent: none does. */
+  readonly reusePort?: boolean
   /** Prefix of the address's settings, for errors. */
-  readonly settings: 'http' | 'operator' | 'ingest'
+  readonly settings: 'http' | 'operator' | 'ingest' | 'stream'
 }
 
 /** When the address cannot be bound, rejects with one line that names the setting and the remedy. */
 export async function listen(app: FastifyInstance, address: ListenAddress, clock: Clock): Promise<Listener> {
-  await app.listen({ host: address.host, port: address.port }).catch((error: NodeJS.ErrnoException) => {
+  const { host, port, reusePort, scheme } = address
+  // Passed to Node's server, whose option is missing in the type declarations.
+  const options = { host, port, ...(reusePort === true ? { reusePort } : {}) }
+  await app.listen(options).catch((error: NodeJS.ErrnoException) => {
     throw listenError(error, address)
   })
-  const { port } = app.server.address() as AddressInfo
-  const host = address.host.includes(':') ? `[${address.host}]` : address.host
   return {
-    url: `${address.scheme}://${host}:${port}`,
+    url: listenerUrl(scheme, host, (app.server.address() as AddressInfo).port),
     async close() {
       const cut = clock.schedule(CLOSE_MILLISECONDS_MAX, () => app.server.closeAllConnections())
       await app.close()
@@ -52,7 +56,30 @@ export async function listen(app: FastifyInstance, address: ListenAddress, clock
   }
 }
 
-function listenError(error: NodeJS.ErrnoException, { host, port, settings }: ListenAddress): Error {
+export function listenerUrl(scheme: ListenAddress['scheme'], host: string, port: number): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * Checks that no program listens to the stream's port before several processes share it, because then the system reports
+ * no conflict. Resolves with the port, which it chooses for 0.
+ */
+export async function claimPort(host: string, port: number): Promise<number> {
+  const server = createServer()
+  try {
+    await once(server.listen({ host, port, exclusive: true }), 'listening')
+  } catch (error) {
+    throw listenError(error as NodeJS.ErrnoException, { host, port, settings: 'stream' })
+  }
+  const { port: claimed } = server.address() as AddressInfo
+  await once(server.close(), 'close')
+  return claimed
+}
+
+function listenError(
+  error: NodeJS.ErrnoException,
+  { host, port, settings }: Pick<ListenAddress, 'host' | 'port' | 'settings'>,
+): Error {
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const another = `name another port (--${settings}.port 0 takes any free one)`
   switch (error.code) {
@@ -63,7 +90,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port, settings }: Lis
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new Error(
-        `${settings}.host: ${host} is not an address of this machine (${error.code}): name one of its own`,
+        `${settings === 'stream' ? 'http' : settings}.host: ${host} is not an address of this machine (${error.code}): name one of its own`,
       )
     default:
       return error

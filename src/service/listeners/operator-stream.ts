@@ -80,7 +80,7 @@ export class OperatorStream {
     this.#parts = parts
     this.#server = new SessionServer({
       ...parts,
-      hub: { open: (transport, token, id) => parts.hub.openUncounted(transport, token, id) },
+      hub: { open: (transport, token) => parts.hub.openUncounted(transport, token) },
     })
   }
 

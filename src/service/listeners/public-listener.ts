@@ -3,14 +3,11 @@
  * at `/` the stream, whose upgrade requests the gateway handles. A request to `/` with credentials but without an
  * upgrade gets the refusal that an upgrade would get. A certificate is replaced without closing a connection.
  */
-import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance } from 'fastify'
 import { registerReceiptKeySet } from '../../access/clients/receipt-key-routes.ts'
 import { registerTokenEndpoints, type TokenEndpointOptions } from '../../access/clients/token-endpoint/token-routes.ts'
 import { registerWellKnownRoutes } from '../../access/clients/well-known-routes.ts'
-import { Throttle } from '../../platform/base/throttle.ts'
-import { addressBlock, createClientAddress } from '../../platform/http/client-address.ts'
-import { Problem } from '../../platform/http/problem.ts'
+import { addressBlock } from '../../platform/http/client-address.ts'
+import type { TlsContext } from '../../platform/http/node-server.ts'
 import { createHttpServer } from '../../platform/http/server.ts'
 import type { TlsFiles } from '../../platform/http/tls.ts'
 import type { Gateway } from '../../streaming/gateway/gateway.ts'
@@ -20,6 +17,7 @@ import type { DemoPage } from '../pages/demo-page.ts'
 import { START_PAGE } from '../pages/start-page.ts'
 import { type Listener, listen, type ModuleRoutes, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import { readCertificate } from './listener-certificate.ts'
+import { clientAddressOf, registerStreamPath, upgradeTo } from './stream-listener.ts'
 
 export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf'> {
   readonly host: string
@@ -40,8 +38,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly signsReceipts?: boolean
   /** The setting `http.public_url`. */
   readonly publicUrl: string
-  /** The setting `stream.public_url`. */
-  readonly streamUrl?: string
+  /** The stream's address, once it is open. Empty, or absent: that of this listener. */
+  readonly streamUrl?: () => string
   readonly gateway: Pick<Gateway, 'upgrade' | 'check'>
   /** Each declares one module's REST operations. */
   readonly modules: readonly ModuleRoutes[]
@@ -49,17 +47,16 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly demoPage?: DemoPage
 }
 
-/** Time between two warnings about an untrusted peer's `X-Forwarded-For`, which any client can send. */
-const PROXY_WARNING_MILLISECONDS = 600_000
-
 export interface PublicListener extends Listener {
-  /** Reloads the certificate and its key. Invalid files change nothing and are logged. */
-  reloadTls(): void
+  /** The certificate and its key as they were read at the start. Undefined without TLS. */
+  readonly tls: TlsContext | undefined
+  /** Reloads both, and returns them. Invalid files change nothing and are logged. */
+  reloadTls(): TlsContext | undefined
 }
 
 export async function createPublicListener(options: PublicListenerOptions): Promise<PublicListener> {
   const { log, metrics, clock, gateway } = options
-  const clientAddress = createClientAddress(options.trustedProxies, warnOfProxies(options))
+  const clientAddress = clientAddressOf(options.trustedProxies, options)
   const certificate = readCertificate('public', { ...options, files: options.tls })
   const app = createHttpServer({
     listener: 'public',
@@ -72,10 +69,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     translate: translateStoreError,
     clientAddress,
     corsOrigins: options.corsOrigins,
-    upgrade: (request, socket, head) => {
-      const address = clientAddress(request)
-      gateway.upgrade(request, socket, head, { address, holder: clientAddress.holderOf(address) })
-    },
+    upgrade: upgradeTo(gateway, clientAddress),
     ...(certificate === undefined ? {} : { tls: certificate.context }),
   })
   if (options.issuesTokens) {
@@ -90,46 +84,12 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   for (const registerRoutes of options.modules) registerRoutes(app)
   registerDescription(app, options)
   options.demoPage?.register(app)
-  registerStreamPath(app, options)
+  registerStreamPath(app, gateway, (request) => options.demoPage?.pageFor(request) ?? START_PAGE)
   const scheme = certificate === undefined ? 'http' : 'https'
   const listener = await listen(app, { ...options, scheme, settings: 'http' }, clock)
   return {
     ...listener,
+    tls: certificate?.context,
     reloadTls: () => certificate?.reload(app.server),
   }
-}
-
-/** Without this warning an operator cannot see all customers behind a proxy sharing its address and its limits. */
-function warnOfProxies({ clock, log }: PublicListenerOptions): (peer: string) => void {
-  const throttle = new Throttle(clock, PROXY_WARNING_MILLISECONDS)
-  return (peer_address) =>
-    throttle.run(() =>
-      log.warn(
-        { peer_address, key: 'http.trusted_proxies' },
-        'X-Forwarded-For from an untrusted peer: if this is your proxy, all customers that it forwards count as one address',
-      ),
-    )
-}
-
-function registerStreamPath(
-  app: FastifyInstance,
-  { gateway, demoPage }: Pick<PublicListenerOptions, 'gateway' | 'demoPage'>,
-): void {
-  app.get('/', async (request, reply) => {
-    if (request.headers.authorization !== undefined) {
-      const refusal = await gateway.check(request.raw)
-      if (refusal !== undefined) throw refusal
-    } else if (wantsPage(request.raw)) {
-      const { html, policy } = demoPage?.pageFor(request.raw) ?? START_PAGE
-      return reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(html)
-    }
-    throw new Problem('upgrade_required', 'the stream is a WebSocket: this request must ask for an upgrade to it', {
-      headers: { upgrade: 'websocket', connection: 'upgrade, close', 'sec-websocket-version': '13' },
-    })
-  })
-}
-
-/** Browsers accept HTML by name, while programs send no `Accept`, or any type. */
-function wantsPage({ headers }: IncomingMessage): boolean {
-  return /(^|,)\s*text\/html\b/i.test(headers.accept ?? '')
 }

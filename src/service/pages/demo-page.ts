@@ -29,6 +29,8 @@ export interface DemoPageOptions {
   readonly clock: Clock
   /** The currently served markets' symbols. */
   readonly symbols: () => readonly string[]
+  /** The stream's address. Empty: that of the page. */
+  readonly streamUrl: () => string
 }
 
 /** Next to the compiled program. A program run from its source uses the last build's. */
@@ -95,7 +97,7 @@ export class DemoPage {
     const scheme = 'encrypted' in request.socket ? 'wss' : 'ws'
     // Parsed, because it is copied into a header field and the page.
     const { host } = new URL(`http://${request.headers.host}`)
-    return demoPage(this.#options.symbols(), `${scheme}://${host}`)
+    return demoPage(this.#options.symbols(), this.#options.streamUrl() || `${scheme}://${host}`)
   }
 
   #isLocal({ headers, socket }: IncomingMessage): boolean {
@@ -141,12 +143,12 @@ function readScript(): Buffer {
 
 /** The page for a demo that issues its own tokens. Undefined for any other service. */
 export function createDemoPage(
-  options: { readonly hasDemoPage?: boolean; readonly config: Config; readonly clock: Clock },
+  options: Pick<DemoPageOptions, 'clock' | 'streamUrl'> & { readonly hasDemoPage?: boolean; readonly config: Config },
   directory: Directory,
   current: { readonly config: Config },
 ): DemoPage | undefined {
-  const { hasDemoPage, config, clock } = options
+  const { hasDemoPage, config } = options
   if (hasDemoPage !== true || !issuesTokens(config)) return undefined
   const symbols = () => current.config.markets.map(({ definition }) => definition.symbol)
-  return new DemoPage({ directory, clock, symbols })
+  return new DemoPage({ ...options, directory, symbols })
 }

@@ -55,5 +55,10 @@ export interface Parts extends ServiceOptions {
     draining: boolean
     /** The address for customers: `http.public_url`, or the public listener's once it is open. */
     publicUrl: string
+    /**
+     * The stream's address for customers: `stream.public_url`, or that of its own port once it is open. Empty: that of
+     * `publicUrl`.
+     */
+    streamUrl: string
   }
 }

@@ -17,15 +17,15 @@ import { type Placed, pageOfParts } from '../../platform/store/page-memory.ts'
 import type { NodeDocument, Nodes } from '../cluster/nodes.ts'
 import type { NodeAnswer, NodeQuestions } from '../cluster/questions.ts'
 import type { ConnectionDetails, ConnectionDocument } from './connection-document.ts'
+import type { NodeConnections } from './node-connections.ts'
+import { Connection, ConnectionPage, ConnectionDetails as Details } from './operator-answers.ts'
 import {
   type ConnectionFilter,
   type ConnectionPart,
   type ConnectionRequest,
-  type NodeConnections,
   type PlacedConnection,
   pageRequestOf,
-} from './node-connections.ts'
-import { Connection, ConnectionPage, ConnectionDetails as Details } from './operator-answers.ts'
+} from './served-connections.ts'
 
 /** The nodes that serve the stream, this one included. */
 export interface ConnectionNodes {
@@ -110,7 +110,7 @@ export function registerConnectionRoutes(
 
 interface ListedPart {
   readonly node: ListedNode
-  readonly part?: ConnectionPart
+  readonly part?: ConnectionPart<ConnectionDocument>
 }
 
 /** A silent node is not asked. */
@@ -175,17 +175,21 @@ function filterOf({ client_id, customer_id }: Readonly<Record<string, unknown>>)
 }
 
 /** Another node's answer. Undefined when it is invalid. */
-function readPart(value: unknown, node: string): ConnectionPart | undefined {
+function readPart(value: unknown, node: string): ConnectionPart<ConnectionDocument> | undefined {
   const { records, end, total } = membersOf(value)
   if (!Array.isArray(records) || !Number.isSafeInteger(total)) return undefined
   if (end !== undefined && !isPlaced(end)) return undefined
-  const read = records.map((record): PlacedConnection | undefined => {
+  const read = records.map((record): PlacedConnection<ConnectionDocument> | undefined => {
     const document = readDocument(membersOf(record).document, node)
     if (document === undefined || !isPlaced(record)) return undefined
     return { id: record.id, createdMilliseconds: record.createdMilliseconds, document }
   })
   if (read.includes(undefined)) return undefined
-  return { records: read as PlacedConnection[], total: total as number, ...(end === undefined ? {} : { end }) }
+  return {
+    records: read as PlacedConnection<ConnectionDocument>[],
+    total: total as number,
+    ...(end === undefined ? {} : { end }),
+  }
 }
 
 function isPlaced(value: unknown): value is Placed {

@@ -1,8 +1,8 @@
 /**
- * The stream's endpoint. It takes the public listener's `upgrade` event, runs the checks in `handshake`, and passes
- * accepted connections to this process's hub, or to a gateway process. Memory and time for peers without a verified
- * token are bounded. It watches the directory, so that revoked access ends open connections within a second. A change
- * visits only the connections that it can affect.
+ * The stream's endpoint. It takes its listener's `upgrade` event, runs the checks in `handshake`, and passes accepted
+ * connections to this process's hub. Memory and time for peers without a verified token are bounded. It watches the
+ * directory, so that revoked access ends open connections within a second. A change visits only the connections that it
+ * can affect.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,7 +17,6 @@ import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { answerRefusal, type HandshakePeer, PendingHandshakes } from '../../platform/http/websocket-handshake.ts'
-import type { GatewayProcesses } from './gateway-processes.ts'
 import { authenticate, type HandshakeContext, refuseAdmission, refuseRequest } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -32,8 +31,8 @@ export interface GatewaySettings {
 
 export interface GatewayOptions {
   readonly hub: Hub
-  /** Serve all connections, if there are any; otherwise the hub does. */
-  readonly processes?: GatewayProcesses | undefined
+  /** Connections at other processes that have the same limits. */
+  readonly others?: OtherConnections | undefined
   readonly directory: Directory
   /** Absent: the directory is never stale. */
   readonly currency?: Pick<DirectoryCurrency, 'isStale'>
@@ -42,6 +41,11 @@ export interface GatewayOptions {
   readonly log: Log
   readonly metrics: GatewayMetrics
   readonly settings: GatewaySettings
+}
+
+export interface OtherConnections {
+  readonly total: number
+  ofClient(clientId: string): number
 }
 
 export interface Gateway {
@@ -64,8 +68,7 @@ interface Arrival {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { hub, processes, directory, verifier, log, metrics, settings, clock } = options
-  const served = processes ?? hub
+  const { hub, others, directory, verifier, log, metrics, settings, clock } = options
   const pending = new PendingHandshakes()
   let draining = false
   const context: HandshakeContext = {
@@ -75,12 +78,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     // Functions, because a reload may change both.
     connectionsPerClientMax: () => settings.connectionsPerClientMax,
     connectionsMax: () => settings.connectionsMax,
-    connections: () => served.sessions.size,
-    connectionsOfClient: (clientId) => served.connectionsOfClient(clientId),
+    connections: () => hub.sessions.size + (others?.total ?? 0),
+    connectionsOfClient: (clientId) => hub.connectionsOfClient(clientId) + (others?.ofClient(clientId) ?? 0),
     isDraining: () => draining,
-    isReady: () => processes === undefined || processes.readyCount > 0,
   }
-  const place = processes ?? new SessionServer({ hub, clock, log, inboundBytesMax: settings.inboundBytesMax })
+  const server = new SessionServer({ hub, clock, log, inboundBytesMax: settings.inboundBytesMax })
   const logLimit = new LogLimit(clock)
   // Peers without a token can cause any number of these.
   const noteError = ({ code }: NodeJS.ErrnoException) => {
@@ -88,7 +90,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake was aborted')
   }
   const causeOf = ({ token }: { readonly token: AccessToken }) => revocationCause(directory, token)
-  const endWatch = directory.onChange((affected) => served.closeWhere(causeOf, affected))
+  const endWatch = directory.onChange((affected) => hub.closeWhere(causeOf, affected))
 
   function noteRefusal({ status, code }: Problem, clientAddress: string): void {
     const passed = logLimit.admit(code)
@@ -106,7 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       noteRefusal(refusal, arrival.clientAddress)
       answerRefusal(socket, refusal, clock)
     } else {
-      place.open({ ...arrival, token: identity as AccessToken }, () => socket.off('error', noteError))
+      server.open({ ...arrival, token: identity as AccessToken }, () => socket.off('error', noteError))
     }
   }
 
@@ -124,7 +126,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     drain(seconds) {
       draining = true
-      return served.drain(seconds)
+      return hub.drain(seconds)
     },
     stop() {
       draining = true

@@ -2,7 +2,7 @@
  * The ordered handshake checks, each a small function that accepts or refuses. They never read the store, so handshakes
  * work while it is unavailable. A refusal is an HTTP response before the upgrade.
  */
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { authenticateBearer } from '../../access/clients/bearer-authentication.ts'
 import type { Directory } from '../../access/clients/directory.ts'
 import { streamRefusal } from '../../access/clients/stream-access.ts'
@@ -36,8 +36,6 @@ export interface HandshakeContext {
   connections(): number
   connectionsOfClient(clientId: string): number
   isDraining(): boolean
-  /** Whether a process can serve the connection. */
-  isReady(): boolean
 }
 
 /** The request checks: head, path, then upgrade. */
@@ -125,7 +123,6 @@ function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem 
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
   if (context.isDraining()) return handshakeUnavailable('the node is shutting down')
-  if (!context.isReady()) return handshakeUnavailable('no gateway process is ready')
   // Without a reserve where the operator lets one client have more than a quarter.
   const reserve = ofClient === 0 || 4 * perClientMax > connectionsMax ? 0 : reserveOf(connectionsMax)
   if (context.connections() >= connectionsMax - reserve)
@@ -139,18 +136,4 @@ function isSubprotocol(name: string): boolean {
 
 function notLoaded(): Problem {
   return handshakeUnavailable('the client directory is not loaded yet')
-}
-
-/** The headers for the WebSocket handshake, without the token that a browser sends among the subprotocols. */
-export function handshakeHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const needed = ['upgrade', 'connection', 'sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol']
-  const kept: Record<string, string> = {}
-  for (const name of needed) {
-    const value = headers[name]
-    if (typeof value === 'string') kept[name] = value
-  }
-  const names = kept['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? []
-  const offered = names.filter((name) => !name.startsWith(BEARER_SUBPROTOCOL_PREFIX))
-  delete kept['sec-websocket-protocol']
-  return offered.length === 0 ? kept : { ...kept, 'sec-websocket-protocol': offered.join() }
 }

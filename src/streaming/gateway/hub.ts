@@ -1,8 +1,7 @@
 /**
  * All sessions on this node and their markets. At the end of an event-loop tick it does, in this order: fan-out of the
- * tick's frames to current subscribers, writes that are due (one per session), replies to requests, catch-up for lagging subscribers,
- * and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions round robin,
- * so no session delays the others by more than this budget.
+ * tick's frames to current subscribers, writes that are due (one per session), replies to requests, catch-up for lagging
+ * subscribers, slices of SNAPSHOTs and digests. The last three have a time budget per tick, and serve sessions in turn.
  */
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
@@ -67,8 +66,8 @@ export interface HubOptions {
   readonly receipts?: ReceiptSigner | undefined
   /** Returns a number in [0, 1), to spread the closes in a drain. */
   readonly random: () => number
-  /** Called when a session has ended. */
-  readonly onEnded?: (session: Session) => void
+  /** Called when a client's number of connections has changed. */
+  readonly onCount?: (clientId: string) => void
 }
 
 export class Hub implements SessionHost {
@@ -138,6 +137,7 @@ export class Hub implements SessionHost {
     const session = new Session(this, transport, token, id)
     this.#sessions.add(session)
     this.#pings.add(session)
+    this.#options.onCount?.(token.clientId)
     return session
   }
 
@@ -255,7 +255,7 @@ export class Hub implements SessionHost {
     this.#catchUpQueue.delete(session)
     this.#pings.remove(session)
     if (this.sessions.size === 0) this.#onEmpty?.()
-    this.#options.onEnded?.(session)
+    this.#options.onCount?.(session.token.clientId)
   }
 
   #createMarket(replica: Replica): MarketStream {

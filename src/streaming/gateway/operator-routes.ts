@@ -20,6 +20,7 @@ import { createNodeConnections } from './node-connections.ts'
 import { Book, MarketList, Prices } from './operator-answers.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
 import type { PriceHistory } from './price-history.ts'
+import { SessionConnections } from './served-connections.ts'
 import type { ListedMarket } from './served-markets.ts'
 
 export interface StreamOperatorRoutesOptions {
@@ -45,7 +46,8 @@ const BookQuery = Type.Object({ ...PastBookQuery.properties, depth: Type.Optiona
 /** Registers the routes under the prefix of `app`. */
 export function registerStreamOperatorRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
   const { db, hub, processes, cluster } = options
-  registerConnectionRoutes(app, createNodeConnections(db, hub, processes, cluster.nodes.name), cluster)
+  const served = processes ?? new SessionConnections(hub)
+  registerConnectionRoutes(app, createNodeConnections(db, served, cluster.nodes.name), cluster)
   registerMarketRoutes(app, options)
 }
 

@@ -1,24 +1,11 @@
-/** Messages between the main process and a gateway process, besides the bus. Both are on one release. */
-import type { AccessToken } from '../../access/clients/token-verifier.ts'
-import type { CloseCause } from '../../contract/stream-codes.ts'
-import type { LogLevel } from '../../platform/base/log.ts'
+/**
+ * Messages between the main process and a gateway process, besides the pipe's bus, directory and configuration. Both
+ * are on one release.
+ */
 import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
-import type { MarketDefinition } from '../market/event.ts'
-import type { SessionDetails, SessionDocument } from './connection-document.ts'
-import type { HubSettings } from './hub.ts'
-
-/** A gateway process's settings; each is the setting with the same name. */
-export interface GatewayProcessSettings {
-  readonly hub: HubSettings
-  readonly inboundBytesMax: number
-  readonly executionsKept: number
-  /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
-  readonly withdrawAfterMilliseconds: number | undefined
-  readonly logLevel: LogLevel
-  /** The setting `process.hang_seconds`. */
-  readonly hangSeconds: number
-  readonly signsReceipts: boolean
-}
+import type { TlsContext } from '../../platform/http/node-server.ts'
+import type { SessionDetails } from './connection-document.ts'
+import type { ConnectionPart, ConnectionRequest, FoundConnection } from './served-connections.ts'
 
 /** The key that signs receipts, if they are enabled and there is one. */
 export interface ReceiptKey {
@@ -28,54 +15,41 @@ export interface ReceiptKey {
   readonly privateKey: Uint8Array
 }
 
-/** An accepted connection, sent together with its socket. */
-export interface HandedConnection {
-  readonly id: string
-  readonly token: AccessToken
-  readonly clientAddress: string
-  readonly request: { readonly method: string; readonly url: string; readonly headers: Record<string, string> }
-  /** Bytes that arrived after the request's headers. */
-  readonly head: Uint8Array
+/** Connections by client. A client without any has 0. */
+export interface ConnectionCounts {
+  readonly total: number
+  /** The clients whose number has changed. */
+  readonly clients: readonly (readonly [clientId: string, count: number])[]
+}
+
+/** What a gateway process is asked, and its answers. */
+export interface Questions {
+  readonly list: { readonly asked: readonly [ConnectionRequest, number]; readonly answer: ConnectionPart }
+  readonly find: { readonly asked: string; readonly answer: FoundConnection | undefined }
+  readonly show: { readonly asked: string; readonly answer: SessionDetails | undefined }
+  readonly measure: {
+    readonly asked: undefined
+    /** With the connections that have a subscription in a market, by its symbol. */
+    readonly answer: { readonly metrics: MetricsSnapshot; readonly subscribers: ReadonlyMap<string, number> }
+  }
 }
 
 export type ToGatewayProcess =
-  | {
-      readonly type: 'start'
-      readonly settings: GatewayProcessSettings
-      readonly markets: readonly MarketDefinition[]
-      readonly receiptKey: ReceiptKey | undefined
-    }
-  | { readonly type: 'connection'; readonly connection: HandedConnection }
-  | { readonly type: 'ping' }
-  | { readonly type: 'close'; readonly ids: readonly string[]; readonly cause: CloseCause }
-  | { readonly type: 'drain'; readonly seconds: number }
-  /** Settings changed by a reload. */
-  | { readonly type: 'settings'; readonly subscriptionsMax: number; readonly logLevel: LogLevel }
+  /** `start` is the service's own. */
+  | { readonly type: 'start'; readonly start: unknown }
+  | { readonly type: 'tls'; readonly tls: TlsContext }
   | { readonly type: 'receipt-key'; readonly receiptKey: ReceiptKey | undefined }
-  | { readonly type: 'describe'; readonly question: number; readonly ids: readonly string[] }
-  | { readonly type: 'inspect'; readonly question: number; readonly id: string }
-  | { readonly type: 'measure'; readonly question: number }
+  | { readonly type: 'ping' }
+  /** Connections at the other processes. */
+  | { readonly type: 'others'; readonly counts: ConnectionCounts }
+  | { readonly type: 'close'; readonly id: string }
+  | { readonly type: 'drain'; readonly seconds: number }
+  | { readonly type: 'question'; readonly number: number; readonly name: keyof Questions; readonly asked: unknown }
 
 export type FromGatewayProcess =
-  /** Every market with a book is followed. */
+  /** It listens, and every market with a book is followed. */
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }
-  /** The connection's socket has arrived. */
-  | { readonly type: 'taken'; readonly id: string }
-  | { readonly type: 'closed'; readonly id: string }
-  | { readonly type: 'described'; readonly question: number; readonly connections: readonly SessionDocument[] }
-  /** Without connections that have ended. */
-  | { readonly type: 'inspected'; readonly question: number; readonly connection: SessionDetails | undefined }
-  | {
-      readonly type: 'measured'
-      readonly question: number
-      readonly metrics: MetricsSnapshot
-      /** Connections with a subscription to any channel in a market, by its symbol. */
-      readonly subscribers: Readonly<Record<string, number>>
-    }
-
-/** The pipe's control frame: markets change in bus order. `removed` is applied before `added`. */
-export interface MarketsControl {
-  readonly removed: readonly string[]
-  readonly added: readonly MarketDefinition[]
-}
+  | { readonly type: 'counts'; readonly counts: ConnectionCounts }
+  | { readonly type: 'drained' }
+  | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }

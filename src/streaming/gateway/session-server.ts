@@ -45,8 +45,6 @@ export interface AcceptedConnection {
   readonly request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>
   readonly socket: Socket
   readonly head: Buffer
-  /** Where another process has given the connection its identifier. */
-  readonly id?: string
 }
 
 export interface SessionServerOptions {
@@ -71,10 +69,7 @@ export class SessionServer {
   /**
    * Opens the session. Undefined when the handshake failed. `onTaken` is called when socket errors are handled here.
    */
-  open(
-    { id, token, clientAddress, request, socket, head }: AcceptedConnection,
-    onTaken: () => void,
-  ): Session | undefined {
+  open({ token, clientAddress, request, socket, head }: AcceptedConnection, onTaken: () => void): Session | undefined {
     const { hub, log, clock } = this.#options
     socket.setNoDelay(true)
     socket.setKeepAlive(true)
@@ -82,7 +77,7 @@ export class SessionServer {
     this.#server.handleUpgrade(request as IncomingMessage, socket, head, (webSocket) => {
       // From now on the WebSocket has an error listener.
       onTaken()
-      const session = hub.open(new Transport(webSocket, socket, clock, clientAddress), token, id)
+      const session = hub.open(new Transport(webSocket, socket, clock, clientAddress), token)
       const listeners = this.#listeners
       webSocket.session = session
       webSocket.on('message', listeners.message)

@@ -1,10 +1,9 @@
 /**
  * One gateway process, supervised by the main process: started, pinged once a second, killed when it does not answer,
- * and started again when it has ended. It is handed one socket at a time, the next one after an acknowledgement. So no
- * message waits behind sockets, and a process that ends loses at most one unserved socket.
+ * because the connections in its accept queue would wait for ever, and started again when it has ended. A question to
+ * it has a time limit.
  */
 import type { ChildProcess } from 'node:child_process'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { PIPE_DESCRIPTOR } from '../../platform/base/child-process.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
@@ -12,14 +11,7 @@ import type { Log } from '../../platform/base/log.ts'
 import type { BusExport } from '../links/bus-export.ts'
 import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../links/bus-requests.ts'
 import { PipeLink } from '../links/link-pipe.ts'
-import type {
-  FromGatewayProcess,
-  GatewayProcessSettings,
-  HandedConnection,
-  MarketsControl,
-  ReceiptKey,
-  ToGatewayProcess,
-} from './process-messages.ts'
+import type { ConnectionCounts, FromGatewayProcess, Questions, ToGatewayProcess } from './process-messages.ts'
 
 /** Wait before an ended process is started again; doubled each time until one has been ready for a while. */
 const RESTART_MILLISECONDS_MIN = 500
@@ -28,50 +20,40 @@ const RESTART_MILLISECONDS_MAX = 30_000
 const STABLE_MILLISECONDS = 60_000
 /** How long a process may take to end when its pipe closes. */
 const END_MILLISECONDS_MAX = 5_000
-/** Seconds in a row without an answer to a ping, after which a process gets no new connection. */
+/** Seconds in a row without an answer to a ping, after which a process is asked nothing. */
 const MISSES_UNAVAILABLE = 3
 /** After this many it is killed, and its clients connect again. */
 const MISSES_MAX = 10
 /** The same while it starts: it loads the program, and answers nothing meanwhile. */
 const STARTING_MISSES_MAX = 60
-/** An acknowledgement takes less than a millisecond. No further socket waits for a process this late. */
-const ACKNOWLEDGE_MILLISECONDS_MAX = 250
+/** How long a process may take to answer the operator or a scrape. */
+const ANSWER_MILLISECONDS_MAX = 1_000
 
 export interface SupervisedProcessOptions {
   readonly clock: Clock
   readonly log: Log
   /** Starts one, with a channel for messages and a pipe. */
   readonly startProcess: () => ChildProcess
-  readonly settings: () => GatewayProcessSettings
-  readonly markets: () => MarketsControl['added']
-  readonly receiptKey: () => ReceiptKey | undefined
+  /** Its first message. */
+  readonly start: () => unknown
+  /** The directory's content, sent before its changes. */
+  readonly directorySnapshot: () => Buffer | undefined
   readonly exporter: Pick<BusExport, 'onStateRequest'>
   readonly onCommitRequest: (request: CommitRequest) => void
 }
 
-/** Events from a process and its connections. */
 export interface ProcessEvents {
-  /** It may be handed a socket. */
-  free(): void
-  /** The connection has ended, or never reached the process. */
-  closed(id: string): void
-  answered(message: Extract<FromGatewayProcess, { readonly question: number }>): void
-  /** It ended without being stopped. All its connections are closed. */
+  /** It listens. */
+  ready(): void
+  counted(counts: ConnectionCounts): void
+  /** It has ended without being stopped, and its connections with it. */
   ended(): void
-}
-
-interface Handing {
-  readonly id: string
-  readonly socket: Socket
-  readonly sinceMilliseconds: number
 }
 
 export class SupervisedProcess {
   readonly #number: number
   readonly #options: SupervisedProcessOptions
   readonly #events: ProcessEvents
-  /** The connections handed to it. */
-  readonly #connections = new Set<string>()
   #process: ChildProcess | undefined
   #link: PipeLink | undefined
   #isReady = false
@@ -79,53 +61,22 @@ export class SupervisedProcess {
   #restartMilliseconds = RESTART_MILLISECONDS_MIN
   #restart: Timer | undefined
   #isStopping = false
-  /** The socket not acknowledged yet. */
-  #handing: Handing | undefined
+  #onDrained: (() => void) | undefined
   /** Whether a ping is still unanswered. Another follows only after the answer, so pings do not pile up. */
   #isPinged = false
-  #handingAtPing: Handing | undefined
   #misses = 0
+  readonly #questions = new Map<number, (answer: unknown) => void>()
+  #question = 0
 
   constructor(number: number, options: SupervisedProcessOptions, events: ProcessEvents) {
     this.#number = number
     this.#options = options
     this.#events = events
-    this.#start()
-  }
-
-  get connectionCount(): number {
-    return this.#connections.size
   }
 
   /** Whether it serves connections and answers. */
   get isAvailable(): boolean {
     return this.#isReady && this.#process?.connected === true && this.#misses < MISSES_UNAVAILABLE
-  }
-
-  /** Whether to wait for it as the one that gets the next connection. */
-  get isWaitedFor(): boolean {
-    if (!this.isAvailable) return false
-    const now = this.#options.clock.monotonicMilliseconds()
-    return this.#handing === undefined || now - this.#handing.sinceMilliseconds < ACKNOWLEDGE_MILLISECONDS_MAX
-  }
-
-  /** Whether it may be handed a socket now. */
-  get isFree(): boolean {
-    return this.isAvailable && this.#handing === undefined
-  }
-
-  /** Hands it a connection. Must be called only while it is free. */
-  hand(connection: HandedConnection, socket: Socket): void {
-    const { id } = connection
-    this.#connections.add(id)
-    this.#handing = { id, socket, sinceMilliseconds: this.#options.clock.monotonicMilliseconds() }
-    // Otherwise Node lets the two processes count the server's sockets together, with messages for each socket.
-    Object.assign(socket, { server: undefined })
-    const message: ToGatewayProcess = { type: 'connection', connection }
-    // Kept open until it is acknowledged: what Node would close then stays open for ever when the process ends before.
-    this.#process?.send(message, socket, { keepOpen: true }, (error) => {
-      if (error !== null) this.#lost(id)
-    })
   }
 
   send(message: ToGatewayProcess): void {
@@ -137,6 +88,25 @@ export class SupervisedProcess {
     this.#link?.send(...frame)
   }
 
+  /** Undefined when it does not answer in time. */
+  ask<Name extends keyof Questions>(
+    name: Name,
+    asked: Questions[Name]['asked'],
+  ): Promise<{ readonly answer: Questions[Name]['answer'] } | undefined> {
+    if (!this.isAvailable) return Promise.resolve(undefined)
+    const number = ++this.#question
+    return new Promise((resolve) => {
+      const finish = (answer?: { readonly answer: Questions[Name]['answer'] }) => {
+        timer.cancel()
+        this.#questions.delete(number)
+        resolve(answer)
+      }
+      const timer = this.#options.clock.schedule(ANSWER_MILLISECONDS_MAX, () => finish())
+      this.#questions.set(number, (answer) => finish({ answer: answer as Questions[Name]['answer'] }))
+      this.send({ type: 'question', number, name, asked })
+    })
+  }
+
   /**
    * Must be called every second, after the messages that have arrived.
    * @param counts whether the second counts against the process: the main process was not late itself
@@ -144,24 +114,24 @@ export class SupervisedProcess {
   check(counts: boolean): void {
     if (!this.#isPinged) {
       this.#isPinged = true
-      this.#handingAtPing = this.#handing
       this.send({ type: 'ping' })
-    } else if (counts) {
-      this.#miss()
+    } else if (counts && this.#process !== undefined) {
+      this.#misses += 1
+      if (this.#misses !== (this.#isReady ? MISSES_MAX : STARTING_MISSES_MAX)) return
+      const fields = { process: this.#number, pid: this.#process.pid, seconds: this.#misses }
+      this.#options.log.error(fields, 'a gateway process does not answer. It is killed')
+      this.#process.kill('SIGKILL')
     }
   }
 
-  #miss(): void {
-    if (this.#process === undefined) return
-    const { log } = this.#options
-    const fields = { process: this.#number, pid: this.#process.pid, connections: this.connectionCount }
-    this.#misses += 1
-    if (this.#misses === MISSES_UNAVAILABLE && this.#isReady) {
-      log.warn(fields, 'a gateway process does not answer. It gets no new connections')
-    } else if (this.#misses === (this.#isReady ? MISSES_MAX : STARTING_MISSES_MAX)) {
-      log.error({ ...fields, seconds: this.#misses }, 'a gateway process does not answer. It is killed')
-      this.#process.kill('SIGKILL')
-    }
+  /** Ends its listener, and its connections spread over `seconds`. Resolves when none is left. */
+  drain(seconds: number): Promise<void> {
+    this.#isStopping = true
+    if (this.#process?.connected !== true) return Promise.resolve()
+    this.send({ type: 'drain', seconds })
+    return new Promise((resolve) => {
+      this.#onDrained = resolve
+    })
   }
 
   /** Ends it. Resolves when it has ended. */
@@ -180,8 +150,8 @@ export class SupervisedProcess {
     })
   }
 
-  #start(): void {
-    const { startProcess, settings, markets, receiptKey, log } = this.#options
+  start(): void {
+    const { startProcess, start, directorySnapshot, log } = this.#options
     const process = startProcess()
     this.#process = process
     this.#misses = 0
@@ -195,7 +165,9 @@ export class SupervisedProcess {
     if (process.pid === undefined) return
     process.on('exit', (code, signal) => this.#onExit(process, code, signal))
     this.#link = this.#createLink(process.stdio[PIPE_DESCRIPTOR] as Duplex)
-    this.send({ type: 'start', settings: settings(), markets: markets(), receiptKey: receiptKey() })
+    this.send({ type: 'start', start: start() })
+    const snapshot = directorySnapshot()
+    if (snapshot !== undefined) this.sendFrame('directory', snapshot)
   }
 
   #createLink(pipe: Duplex): PipeLink {
@@ -216,64 +188,43 @@ export class SupervisedProcess {
 
   #onMessage(process: ChildProcess, message: FromGatewayProcess): void {
     if (this.#process !== process) return
-    if (message.type === 'ready') {
-      this.#isReady = true
-      this.#readySinceMilliseconds = this.#options.clock.monotonicMilliseconds()
-      this.#options.log.info({ process: this.#number, pid: process.pid }, 'gateway process ready')
-      this.#events.free()
-    } else if (message.type === 'pong') {
-      this.#onPong()
-    } else if (message.type === 'taken') {
-      this.#handed(message.id)
-      this.#events.free()
-    } else if (message.type === 'closed') {
-      this.#close(message.id)
-    } else {
-      this.#events.answered(message)
+    switch (message.type) {
+      case 'ready':
+        this.#isReady = true
+        this.#readySinceMilliseconds = this.#options.clock.monotonicMilliseconds()
+        this.#options.log.info({ process: this.#number, pid: process.pid }, 'gateway process ready')
+        this.#events.ready()
+        break
+      case 'pong':
+        this.#isPinged = false
+        this.#misses = 0
+        break
+      case 'counts':
+        this.#events.counted(message.counts)
+        break
+      case 'drained':
+        this.#onDrained?.()
+        break
+      case 'answer':
+        this.#questions.get(message.number)?.(message.answer)
     }
-  }
-
-  #onPong(): void {
-    this.#isPinged = false
-    this.#misses = 0
-    // Messages arrive in order, so the socket sent before the ping did not arrive.
-    if (this.#handing !== undefined && this.#handing === this.#handingAtPing) this.#lost(this.#handing.id)
-    this.#events.free()
   }
 
   #onExit(process: ChildProcess, code: number | null, signal: string | null): void {
     if (this.#process !== process) return
     const { log, clock } = this.#options
-    const connections = this.connectionCount
     const wasReady = this.#isReady
     this.#process = undefined
     this.#link = undefined
     this.#isReady = false
-    if (this.#handing !== undefined) this.#handed(this.#handing.id)
-    for (const id of [...this.#connections]) this.#close(id)
+    this.#onDrained?.()
     if (this.#isStopping) return
     const isStable = wasReady && clock.monotonicMilliseconds() - this.#readySinceMilliseconds > STABLE_MILLISECONDS
     const wait = isStable ? RESTART_MILLISECONDS_MIN : this.#restartMilliseconds
     this.#restartMilliseconds = Math.min(2 * wait, RESTART_MILLISECONDS_MAX)
-    const fields = { process: this.#number, code, signal, connections, restart_milliseconds: wait }
+    const fields = { process: this.#number, code, signal, restart_milliseconds: wait }
     log.error(fields, 'a gateway process ended. Its connections are closed, and it is started again')
-    this.#restart = clock.schedule(wait, () => this.#start())
+    this.#restart = clock.schedule(wait, () => this.start())
     this.#events.ended()
-  }
-
-  #lost(id: string): void {
-    this.#handed(id)
-    this.#close(id)
-  }
-
-  /** Closes this process's descriptor. The connection stays open if the other process has taken it. */
-  #handed(id: string): void {
-    if (this.#handing?.id !== id) return
-    this.#handing.socket.destroy()
-    this.#handing = undefined
-  }
-
-  #close(id: string): void {
-    if (this.#connections.delete(id)) this.#events.closed(id)
   }
 }

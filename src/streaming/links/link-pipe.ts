@@ -1,7 +1,7 @@
 /**
  * A link over a pipe between two processes on one machine. A frame has a length, a kind and bytes. The link never waits
  * for the other end: while more bytes than a limit are unsent, bus messages are dropped. The follower notices and
- * repairs the loss. Control messages are few and never dropped.
+ * repairs the loss. Control and directory frames are few and never dropped.
  */
 import type { Duplex } from 'node:stream'
 import { assert } from '../../platform/base/assert.ts'
@@ -13,8 +13,10 @@ const PIPE_FRAMES = {
   stateRequest: 4,
   commitRequest: 5,
   digest: 7,
-  /** A JSON document, not a bus message. */
+  /** Not a bus message. */
   control: 6,
+  /** Not a bus message. */
+  directory: 8,
 } as const
 
 export type PipeFrame = keyof typeof PIPE_FRAMES
@@ -42,7 +44,8 @@ export class PipeLink {
 
   send(name: PipeFrame, bytes: Buffer): void {
     if (this.#pipe.destroyed) return
-    if (name !== 'control' && this.#pipe.writableLength > UNSENT_BYTES_MAX) return
+    const isBusMessage = name !== 'control' && name !== 'directory'
+    if (isBusMessage && this.#pipe.writableLength > UNSENT_BYTES_MAX) return
     const head = Buffer.allocUnsafe(HEAD_BYTES)
     head.writeUInt32LE(bytes.length, 0)
     head[HEAD_BYTES - 1] = PIPE_FRAMES[name]

@@ -1,5 +1,6 @@
 /** The effective configuration: where values come from, what is refused, and what is said about it. */
 import { describe, expect, it } from 'vitest'
+import { canSharePorts } from '../../../src/platform/http/shared-port.ts'
 import { type ConfigInput, loadConfig, variableOf } from '../../../src/service/config/load.ts'
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../../../src/service/config/markets.ts'
 import { describeProblem } from '../../../src/service/config/problem-list.ts'
@@ -230,6 +231,23 @@ describe('problems', () => {
   ])('the setting %s accepts valid values and rejects others', (key, good, bad) => {
     for (const value of good) expect(problemsOf(load({ flags: { [key]: value } })), value).toEqual([])
     for (const value of bad) expect(problemsOf(load({ flags: { [key]: value } })), value).toHaveLength(1)
+  })
+
+  it('gateway processes and a shared port are refused where they cannot work', () => {
+    const rules = (flags: Record<string, string>) =>
+      problemsOf(load({ flags })).filter((text) => !text.includes('Node.js'))
+    const own = { 'gateway.processes': '2', 'stream.port': '0' }
+    expect(rules(own)).toEqual([])
+    expect(rules({ 'gateway.processes': '2' })[0]).toContain('must be 0 while stream.port is empty')
+    expect(rules({ ...own, 'bus.url': 'nats://host' })[0]).toContain('start several processes with roles: [gateway]')
+    expect(rules({ 'stream.reuse_port': 'true' })[0]).toContain('must be false while stream.port is empty')
+    expect(rules({ 'stream.port': '8080' })[0]).toContain('must differ from http.port')
+    for (const flags of [own, { 'stream.port': '0', 'stream.reuse_port': 'true' }]) {
+      const problems = problemsOf(load({ flags }))
+      expect(problems.map((text) => text.includes('needs Node.js 22.12 or newer'))).toEqual(
+        canSharePorts() ? [] : [true],
+      )
+    }
   })
 
   it('problems between several keys are found', () => {

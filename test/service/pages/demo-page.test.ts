@@ -25,7 +25,7 @@ directory.replace({
 
 /** The clock does not advance, so that only the test's own requests count towards the rate. */
 const clock = new NodeClock()
-const newPage = () => new DemoPage({ directory, clock, symbols: () => ['BTCUSD', 'A<B'] })
+const newPage = () => new DemoPage({ directory, clock, symbols: () => ['BTCUSD', 'A<B'], streamUrl: () => '' })
 
 type Fields = Readonly<Record<string, string>>
 

@@ -1,54 +1,80 @@
-/** The main process's side of gateway processes that die, freeze, or lose a socket: no client waits for ever. */
+/** The main process's side of gateway processes: their connections are counted together, and one that hangs is killed. */
 import { EventEmitter } from 'node:events'
-import { PassThrough } from 'node:stream'
+import { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { GatewayProcesses } from '../../../src/streaming/gateway/gateway-processes.ts'
 import type { FromGatewayProcess, ToGatewayProcess } from '../../../src/streaming/gateway/process-messages.ts'
-import type { AcceptedConnection } from '../../../src/streaming/gateway/session-server.ts'
+import type { ConnectionPart, ConnectionRequest } from '../../../src/streaming/gateway/served-connections.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
-/** A process that answers what it is asked, unless it is frozen; the test acknowledges sockets. */
+/** A process that answers pings, unless it is frozen, and questions as the test says. */
 class FakeProcess extends EventEmitter {
   pid: number | undefined
   connected = true
   exitCode = null
   signalCode: string | null = null
-  readonly stdio = [null, null, null, null, new PassThrough()]
+  readonly written: Buffer[] = []
+  readonly stdio: readonly (Duplex | null)[]
   readonly received: ToGatewayProcess[] = []
   isFrozen = false
+  answers: Readonly<Record<string, unknown>> = {}
 
   constructor(pid: number | undefined) {
     super()
     this.pid = pid
+    const { written } = this
+    const pipe = new Duplex({
+      read: () => undefined,
+      write(bytes, _encoding, done) {
+        written.push(bytes)
+        done()
+      },
+    })
+    this.stdio = [null, null, null, null, pipe]
   }
 
   send(message: ToGatewayProcess): void {
     this.received.push(message)
-    if (message.type === 'ping' && !this.isFrozen) this.answer({ type: 'pong' })
-  }
-
-  answer(message: FromGatewayProcess): void {
-    this.emit('message', message)
-  }
-
-  /** The identifiers of the sockets that it was sent. */
-  get connections(): string[] {
-    return this.received.flatMap((message) => (message.type === 'connection' ? [message.connection.id] : []))
-  }
-
-  /** Acknowledges sockets as they come, until there is none. */
-  takeAll(): void {
-    for (let taken = 0; taken < this.connections.length; taken++) {
-      this.answer({ type: 'taken', id: this.connections[taken] as string })
+    if (this.isFrozen) return
+    if (message.type === 'ping') this.tell({ type: 'pong' })
+    if (message.type === 'question' && message.name in this.answers) {
+      this.tell({ type: 'answer', number: message.number, answer: this.answers[message.name] })
     }
   }
 
+  tell(message: FromGatewayProcess): void {
+    this.emit('message', message)
+  }
+
+  count(total: number, ...clients: [string, number][]): void {
+    this.tell({ type: 'counts', counts: { total, clients } })
+  }
+
+  /** The others' connections, as it was sent them last. */
+  get others() {
+    const last = this.received.findLast((message) => message.type === 'others')
+    return last?.type === 'others' ? last.counts : undefined
+  }
+
+  types(): string[] {
+    return this.received.map(({ type }) => type)
+  }
+
+  disconnect(): void {
+    this.end(0, null)
+  }
+
   kill(signal: string): void {
+    this.end(null, signal)
+  }
+
+  end(code: number | null, signal: string | null): void {
     this.signalCode = signal
     this.connected = false
-    this.emit('exit', null, signal)
+    this.emit('exit', code, signal)
   }
 }
 
@@ -56,14 +82,15 @@ let clock: VirtualClock
 let started: FakeProcess[]
 let processes: GatewayProcesses
 let lines: string[]
+let snapshot: Buffer | undefined
 let pidOf: (number: number) => number | undefined
 
 beforeEach(() => {
   clock = new VirtualClock()
-  started = []
   pidOf = (number) => 1_000 + number
+  snapshot = undefined
   create(2)
-  for (const process of started) process.answer({ type: 'ready' })
+  for (const process of started) process.tell({ type: 'ready' })
 })
 
 function create(count: number): void {
@@ -80,173 +107,125 @@ function create(count: number): void {
       started.push(process)
       return process as never
     },
-    settings: () => ({}) as never,
-    markets: () => [],
-    receiptKey: () => undefined,
+    start: () => 'the start',
+    directorySnapshot: () => snapshot,
     exporter: { onStateRequest: () => undefined },
     onCommitRequest: () => undefined,
   })
+  processes.start()
 }
 
 const [FIRST, SECOND] = [0, 1]
 const process = (number: number) => started[number] as FakeProcess
 
-/** The client's end of a connection that is opened: what it is answered, and whether it is closed. */
-function open(clientId = 'client') {
-  const socket = new PassThrough()
-  let answer = ''
-  Object.assign(socket, {
-    end(text = '') {
-      answer += text
-      socket.destroy()
-    },
-  })
-  const token = { clientId, customerId: 'customer' }
-  const request = { method: 'GET', url: '/', headers: {} }
-  processes.open({
-    token,
-    clientAddress: '127.0.0.1',
-    request,
-    socket,
-    head: Buffer.alloc(0),
-  } as unknown as AcceptedConnection)
-  return {
-    get isClosed() {
-      return socket.destroyed
-    },
-    get answer() {
-      return answer
-    },
-    send: (text: string) => void socket.write(text),
-    leave: () => void socket.destroy(),
-  }
-}
-
-const counts = () => started.map(({ connections }) => connections.length)
-
-describe('sockets on their way to a process', () => {
-  test('sockets are handed over to all processes in turn, and the next follows when one is acknowledged', () => {
-    for (let number = 0; number < 6; number++) open()
-    expect(counts()).toEqual([1, 1])
-    for (const each of started) each.takeAll()
-    for (const each of started) each.takeAll()
-    expect(counts()).toEqual([3, 3])
-    expect(processes.sessions.size).toBe(6)
+describe('connections at several processes', () => {
+  test('connections are reported to the other processes within 50 ms, and a closed one is taken back', () => {
+    process(FIRST).count(3, ['a', 2], ['b', 1])
+    process(SECOND).count(5, ['a', 5])
+    clock.advance(50)
+    expect(process(FIRST).others).toEqual({
+      total: 5,
+      clients: [
+        ['a', 5],
+        ['b', 0],
+      ],
+    })
+    expect(process(SECOND).others).toEqual({
+      total: 3,
+      clients: [
+        ['a', 2],
+        ['b', 1],
+      ],
+    })
+    process(FIRST).count(2, ['b', 0])
+    clock.advance(50)
+    expect(process(SECOND).others).toEqual({ total: 2, clients: [['b', 0]] })
   })
 
-  test('sockets on their way to a dead process are closed, and those that wait go to the other process', () => {
-    const clients = Array.from({ length: 10 }, () => open())
-    const [lost] = clients
+  test('connections of a process that ended no longer count, and its successor is sent all others', () => {
+    process(FIRST).count(2, ['a', 2])
+    process(SECOND).count(1, ['b', 1])
+    clock.advance(50)
     process(FIRST).kill('SIGKILL')
-    expect(lost?.isClosed).toBe(true)
-    process(SECOND).takeAll()
-    expect(counts()).toEqual([1, 9])
-    expect(processes.sessions.size).toBe(9)
+    clock.advance(50)
+    expect(process(SECOND).others).toEqual({ total: 0, clients: [['a', 0]] })
+    clock.advance(500)
+    const [successor] = started.slice(-1) as [FakeProcess]
+    successor.tell({ type: 'ready' })
+    clock.advance(50)
+    expect(successor.others).toEqual({ total: 1, clients: [['b', 1]] })
   })
 
-  test('a socket is answered with 503 after three seconds without a process that accepts it', () => {
-    for (const each of started) each.isFrozen = true
-    const clients = Array.from({ length: 4 }, () => open())
-    clock.advance(2_900)
-    expect(clients.map(({ answer }) => answer)).toEqual(['', '', '', ''])
-    clock.advance(1_100)
-    expect(clients.map(({ answer }) => answer.slice(0, 12))).toEqual(['', '', 'HTTP/1.1 503', 'HTTP/1.1 503'])
-    expect(clients[2]?.answer).toContain('Retry-After: 5')
-    expect(processes.sessions.size).toBe(2)
+  const request: ConnectionRequest = { limit: 2, order: 'ASC', filter: {} }
+  const place = (id: string, createdMilliseconds: number) => ({ id, createdMilliseconds, document: { id } as never })
+  const part = (total: number, ...records: ReturnType<typeof place>[]): ConnectionPart => ({ total, records })
+
+  test('connections from all processes make one list, which leaves out a process that does not answer', async () => {
+    process(FIRST).answers = { list: part(2, place('a', 1), place('c', 3)) }
+    process(SECOND).answers = { list: part(1, place('b', 2)) }
+    const listed = await processes.list(request, 1_000)
+    expect(listed.records.map(({ id }) => id)).toEqual(['a', 'b'])
+    expect([listed.total, listed.end]).toEqual([3, place('b', 2)])
+    expect(process(FIRST).received.at(-1)).toMatchObject({ name: 'list', asked: [request, 500] })
+    process(SECOND).answers = {}
+    const listing = processes.list(request, 1_000)
+    clock.advance(1_000)
+    expect(await listing).toEqual({ total: 2, records: [place('a', 1), place('c', 3)] })
   })
 
-  test('sockets whose client has left are not handed over', () => {
-    const clients = Array.from({ length: 4 }, () => open())
-    clients[2]?.leave()
-    for (const each of started) each.takeAll()
-    expect(counts()).toEqual([2, 1])
-    expect(processes.sessions.size).toBe(3)
+  test('connections are found in the process that has them, and unknown only when every process has answered', async () => {
+    process(SECOND).answers = { show: { id: 'x' }, find: undefined }
+    const showing = processes.show('x')
+    clock.advance(1_000)
+    expect(await showing).toEqual({ id: 'x' })
+    const finding = processes.find('x')
+    clock.advance(1_000)
+    await expect(finding).rejects.toThrow('has not answered in time: try again')
+    process(FIRST).answers = { find: undefined }
+    expect(await processes.find('x')).toBeUndefined()
+    processes.close('x')
+    expect(started.map(({ received }) => received.at(-1))).toEqual(Array(2).fill({ type: 'close', id: 'x' }))
   })
 
-  test('sockets on their way to a process do not delay the close of a revoked connection', () => {
-    const waiting = Array.from({ length: 500 }, () => open('other'))
-    const [open0] = processes.sessions
-    processes.close(open0?.id as string, 'revoked')
-    expect(process(FIRST).received.map(({ type }) => type)).toEqual(['start', 'connection', 'close'])
-    expect(waiting[0]?.isClosed).toBe(false)
-  })
-
-  test('sockets on their way to a process are refused when their access is revoked before a process has them', () => {
-    const clients = Array.from({ length: 5 }, () => open())
-    processes.closeWhere(() => 'revoked', { all: true, customerIds: new Set(), clientIds: new Set() } as never)
-    expect(clients.map(({ answer }) => answer.slice(0, 12))).toEqual(['', '', ...Array(3).fill('HTTP/1.1 503')])
-    for (const each of started) each.takeAll()
-    expect(counts()).toEqual([1, 1])
-  })
-
-  test('sockets on their way to a process are refused by a drain, which closes the others', () => {
-    const clients = Array.from({ length: 5 }, () => open())
-    void processes.drain(5)
-    expect(clients.map(({ answer }) => answer.slice(0, 12))).toEqual(['', '', ...Array(3).fill('HTTP/1.1 503')])
-    expect(process(FIRST).received.map(({ type }) => type)).toEqual(['start', 'connection', 'drain'])
-  })
-
-  test('sockets that never reach their process are forgotten when it has answered a later message', () => {
-    open()
-    expect(processes.sessions.size).toBe(1)
-    clock.advance(2_000)
-    expect(processes.sessions.size).toBe(0)
-    open()
-    expect(counts()).toEqual([2, 0])
-  })
-
-  test("sockets on their way to a process take the client's early bytes with them", () => {
-    open()
-    open()
-    const early = open()
-    early.send('early')
-    process(FIRST).takeAll()
-    const last = process(FIRST).received.at(-1)
-    expect(last?.type === 'connection' && Buffer.from(last.connection.head).toString()).toBe('early')
+  test('connections of all processes are drained before a drain ends', async () => {
+    let isDrained = false
+    const draining = processes.drain(5).then(() => {
+      isDrained = true
+    })
+    process(FIRST).tell({ type: 'drained' })
+    await Promise.resolve()
+    expect(isDrained).toBe(false)
+    // One that ends has none left, and is not started again.
+    process(SECOND).kill('SIGKILL')
+    await draining
+    clock.advance(60_000)
+    expect(started).toHaveLength(2)
   })
 })
 
 describe('a process that does not answer', () => {
-  test('a process that does not answer gets no new connection after three seconds, and some again when it answers', () => {
+  test('a process that does not answer for three seconds is asked nothing, and not counted as ready', async () => {
     process(FIRST).isFrozen = true
     clock.advance(4_100)
     expect(processes.readyCount).toBe(1)
-    for (let number = 0; number < 4; number++) open()
-    process(SECOND).takeAll()
-    expect(counts()).toEqual([0, 4])
+    process(SECOND).answers = { measure: { metrics: [], subscribers: new Map([['BTCUSD', 1]]) } }
+    expect((await processes.measure()).subscribers).toEqual(new Map([['BTCUSD', 1]]))
+    expect(process(FIRST).types()).not.toContain('question')
     process(FIRST).isFrozen = false
-    process(FIRST).answer({ type: 'pong' })
+    process(FIRST).tell({ type: 'pong' })
     expect(processes.readyCount).toBe(2)
-    open()
-    expect(counts()).toEqual([1, 4])
-    expect(lines.filter((line) => line.includes('does not answer'))).toHaveLength(1)
   })
 
-  test('a process that does not answer delays no connection of the others by more than a moment', () => {
+  test('a process that does not answer ten pings is killed and started again', () => {
     process(FIRST).isFrozen = true
-    open()
-    open()
-    process(SECOND).takeAll()
-    // The first process has as many connections and one under way.
-    open()
-    process(SECOND).takeAll()
-    clock.advance(300)
-    open()
-    process(SECOND).takeAll()
-    expect(counts()).toEqual([1, 3])
-  })
-
-  test('a process that does not answer is killed after ten seconds, its connections are closed and it is started again', () => {
-    process(FIRST).isFrozen = true
-    const client = open()
     clock.advance(10_900)
     expect(process(FIRST).signalCode).toBeNull()
     clock.advance(200)
     expect(process(FIRST).signalCode).toBe('SIGKILL')
-    expect(client.isClosed).toBe(true)
-    expect(processes.sessions.size).toBe(0)
+    expect(lines.filter((line) => line.includes('does not answer. It is killed'))).toHaveLength(1)
     clock.advance(500)
     expect(started).toHaveLength(3)
+    expect(process(SECOND).signalCode).toBeNull()
   })
 
   test('a process that does not answer is not blamed for seconds in which the main process itself stood still', () => {
@@ -266,19 +245,22 @@ describe('a process that does not answer', () => {
     clock.advance(2_000)
     expect(process(FIRST).signalCode).toBe('SIGKILL')
   })
+})
 
-  test('a process that does not answer is left out of the metrics at once', async () => {
-    process(FIRST).isFrozen = true
-    clock.advance(4_100)
-    const measuring = processes.measure()
-    process(SECOND).answer({
-      type: 'measured',
-      question: (process(SECOND).received.at(-1) as { question: number }).question,
-      metrics: [],
-      subscribers: { BTCUSD: 1 },
-    })
-    expect((await measuring).subscribers).toEqual(new Map([['BTCUSD', 1]]))
-  })
+test('a process is started with the present directory, and again later each time while it keeps ending', async () => {
+  snapshot = Buffer.from('the directory')
+  create(1)
+  expect(process(FIRST).received).toEqual([{ type: 'start', start: 'the start' }])
+  await nextTurn()
+  expect(Buffer.concat(process(FIRST).written).toString()).toContain('the directory')
+  for (const wait of [500, 1_000, 2_000]) {
+    const { length } = started
+    process(length - 1).end(1, null)
+    clock.advance(wait - 1)
+    expect(started).toHaveLength(length)
+    clock.advance(1)
+    expect(started).toHaveLength(length + 1)
+  }
 })
 
 test('a process that could not be started is started again', () => {

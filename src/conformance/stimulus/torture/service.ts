@@ -315,7 +315,6 @@ export class TortureService {
       connectionsOfClient: () => 0,
       isDirectoryStale: () => false,
       isDraining: () => false,
-      isReady: () => true,
     }
   }
 

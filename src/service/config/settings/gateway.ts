@@ -7,6 +7,6 @@ export const GATEWAY_SETTINGS = {
     min: 0,
     max: 64,
     meaning:
-      'child processes that serve the stream, with connections accepted by the main process. 0 = the main process serves it, `auto` = one less than the cores',
+      'child processes that serve the stream on `stream.port`, each with its share of the connections. Needs Node.js 22.12 and Linux or FreeBSD. 0 = the main process serves it, `auto` = one less than the cores',
   }),
 } as const

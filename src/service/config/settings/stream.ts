@@ -1,14 +1,27 @@
 /** The stream's settings. */
-import { choice, integer, seconds, url } from '../setting-kinds.ts'
+import { choice, integer, optionalInteger, seconds, toggle, url } from '../setting-kinds.ts'
 
 const DAY_SECONDS = 86_400
 
 export const STREAM_SETTINGS = {
+  'stream.port': optionalInteger({
+    initial: '',
+    min: 0,
+    max: 65_535,
+    meaning:
+      'the stream’s own port at `http.host` (0 = any free port), where `/` of the public listener answers 503. Empty = that of the public listener',
+  }),
+  'stream.reuse_port': toggle({
+    initial: false,
+    meaning:
+      'shares `stream.port` with other processes of this machine that set it too. Needs Node.js 22.12 and Linux or FreeBSD',
+  }),
   'stream.public_url': url({
     initial: '',
     schemes: ['ws', 'wss'],
     optional: true,
-    meaning: 'customers’ address for the stream, where a proxy has a separate one. Empty = `http.public_url`',
+    meaning:
+      'customers’ address for the stream, where a proxy has a separate one. Empty = that of `stream.port`, or `http.public_url`',
   }),
   'stream.follow': choice({
     initial: 'all',

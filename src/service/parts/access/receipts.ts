@@ -10,29 +10,34 @@ import type { AuthTables } from '../../../access/clients/tables.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
-import { createReceiptCounter, ReceiptSigner } from '../../../streaming/sequencing/receipt-signer.ts'
+import {
+  createReceiptCounter,
+  type ReceiptIssuer,
+  ReceiptSigner,
+} from '../../../streaming/sequencing/receipt-signer.ts'
 import type { Config } from '../../config/settings.ts'
 
 interface ReceiptParts {
-  readonly config: Config
+  readonly config: Pick<Config, 'receipts.enabled'>
   readonly directory: Directory
   readonly clock: Clock
   readonly metrics: MetricsRegistry
 }
 
 /** Undefined unless receipts are enabled. */
-export function createReceiptSigner({ config, directory, clock, metrics }: ReceiptParts): ReceiptSigner | undefined {
+export function createReceiptSigner(
+  { config, clock, metrics }: Pick<ReceiptParts, 'config' | 'clock' | 'metrics'>,
+  current: () => ReceiptIssuer | undefined,
+): ReceiptSigner | undefined {
   const signed = createReceiptCounter(metrics)
   if (!config['receipts.enabled']) return undefined
-  return new ReceiptSigner({
-    clock,
-    current() {
-      const { authority, receiptSigningKey: key } = directory
-      if (authority === undefined || key?.privateKey === undefined) return undefined
-      return { issuer: authority.issuer, keyId: key.keyId, privateKey: key.privateKey }
-    },
-    onSigned: () => signed.inc(),
-  })
+  return new ReceiptSigner({ clock, current, onSigned: () => signed.inc() })
+}
+
+/** Undefined while there is no key. */
+export function receiptIssuerOf({ authority, receiptSigningKey: key }: Directory): ReceiptIssuer | undefined {
+  if (authority === undefined || key?.privateKey === undefined) return undefined
+  return { issuer: authority.issuer, keyId: key.keyId, privateKey: key.privateKey }
 }
 
 /** Creates the first key for receipts where there is none. The directory must be loaded. */

@@ -1,237 +1,170 @@
 /**
- * A gateway process on this machine: it serves the stream on sockets that the main process has accepted and hands over,
- * and follows the markets over the pipe between them. It opens no port and no store, and knows no client's secret. It
- * ends when the main process does.
+ * A gateway process on this machine: the role `gateway` with two adapters, because it has neither store nor sources. It
+ * follows the books and the directory over the pipe from the main process. It listens by itself, shares the port with
+ * the others, and ends when the main process does.
  */
 import { createPrivateKey } from 'node:crypto'
 import { Socket } from 'node:net'
+import { deserialize } from 'node:v8'
+import { Directory } from '../../../access/clients/directory.ts'
+import { DirectoryImport } from '../../../access/clients/directory-link.ts'
 import { PIPE_DESCRIPTOR } from '../../../platform/base/child-process.ts'
-import { type Clock, createSystemClock, type Instant } from '../../../platform/base/clock.ts'
-import { createLog, type Log, setLogLevel } from '../../../platform/base/log.ts'
+import { type Clock, createSystemClock } from '../../../platform/base/clock.ts'
+import { createLog, setLogLevel } from '../../../platform/base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../../../platform/base/metrics.ts'
-import { sessionDetails, sessionDocument } from '../../../streaming/gateway/connection-document.ts'
-import { Hub, type HubSettings } from '../../../streaming/gateway/hub.ts'
-import type { MarketStream } from '../../../streaming/gateway/market-stream.ts'
-import { createGatewayMetrics } from '../../../streaming/gateway/metrics.ts'
+import { wait } from '../../../platform/base/time-limit.ts'
+import type { Hub } from '../../../streaming/gateway/hub.ts'
 import type {
   FromGatewayProcess,
-  HandedConnection,
-  MarketsControl,
+  Questions,
   ReceiptKey,
   ToGatewayProcess,
 } from '../../../streaming/gateway/process-messages.ts'
-import { type AuditedMarket, createSelfAuditMetrics, SelfAudit } from '../../../streaming/gateway/self-audit.ts'
-import { SessionServer } from '../../../streaming/gateway/session-server.ts'
+import { SessionConnections } from '../../../streaming/gateway/served-connections.ts'
+import { SharedCounts } from '../../../streaming/gateway/shared-counts.ts'
 import { BusImport, createImportMetrics } from '../../../streaming/links/bus-import.ts'
 import { encodeCommitRequest, encodeStateRequest } from '../../../streaming/links/bus-requests.ts'
 import { PipeLink } from '../../../streaming/links/link-pipe.ts'
-import type { MarketDefinition } from '../../../streaming/market/event.ts'
+import { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import { createMemoryBus } from '../../../streaming/sequencing/bus-memory.ts'
-import { createReceiptCounter, ReceiptSigner } from '../../../streaming/sequencing/receipt-signer.ts'
-import { Replica } from '../../../streaming/sequencing/replica.ts'
+import type { Replica } from '../../../streaming/sequencing/replica.ts'
+import { createVerifier } from '../../config/token-issuer.ts'
+import { createStreamListener } from '../../listeners/stream-listener.ts'
 import { crashOnUncaught } from '../../process/lifecycle.ts'
 import { startWatchdog } from '../../process/watchdog.ts'
+import type { GatewayConfig, GatewayStart } from './gateway-start.ts'
+import { type GatewayParts, startGateway } from './start-gateway.ts'
+import { auditFollowed, withdrawAfterMilliseconds } from './start-markets.ts'
 
 /** How long a start waits until every market is followed. It waits no longer for a market without a book. */
 const FOLLOW_MILLISECONDS_MAX = 2_000
 const FOLLOW_CHECK_MILLISECONDS = 10
 
-type Start = Extract<ToGatewayProcess, { type: 'start' }>
-
-class GatewayProcess {
-  readonly #clock: Clock = createSystemClock()
-  readonly #log: Log
-  readonly #metrics: MetricsRegistry = createMetricsRegistry()
-  readonly #bus = createMemoryBus()
-  readonly #link: PipeLink
-  readonly #importer: BusImport
-  /** By market: ends following it. */
-  readonly #ends = new Map<string, () => void>()
-  /** For removed markets: when one is added again, its times continue for connections that had it. */
-  readonly #lastInstants = new Map<string, Instant>()
-  readonly #executionsKept: number
-  /** The hub reads it, and a reload changes it. */
-  readonly #hubSettings: { -readonly [Key in keyof HubSettings]: HubSettings[Key] }
-  readonly #hub: Hub
-  readonly #server: SessionServer
-  #receiptIssuer: ReturnType<typeof receiptIssuerOf>
-
-  constructor({ settings, markets, receiptKey }: Start) {
-    this.#log = createLog(settings.logLevel)
-    crashOnUncaught(this.#log)
-    startWatchdog(this.#log, settings.hangSeconds)
-    observeProcess(this.#metrics)
-    this.#executionsKept = settings.executionsKept
-    this.#hubSettings = { ...settings.hub }
-    this.#receiptIssuer = receiptIssuerOf(receiptKey)
-    this.#importer = this.#createImport(settings.withdrawAfterMilliseconds)
-    const pipe = new Socket({ fd: PIPE_DESCRIPTOR, readable: true, writable: true })
-    this.#link = new PipeLink(pipe, (name, bytes) => {
-      if (name === 'messages') this.#importer.onMessages(bytes)
-      else if (name === 'heartbeats') this.#importer.onHeartbeats(bytes)
-      else if (name === 'digest') this.#importer.onDigest(bytes)
-      else if (name === 'state') this.#importer.onState(bytes)
-      else if (name === 'control') this.#changeMarkets(JSON.parse(bytes.toString()) as MarketsControl)
-    })
-    this.#hub = new Hub({
-      replicas: markets.map((market) => this.#follow(market)),
-      bus: this.#bus,
-      clock: this.#clock,
-      log: this.#log,
-      metrics: createGatewayMetrics(this.#metrics),
-      settings: this.#hubSettings,
-      receipts: settings.signsReceipts ? this.#createReceiptSigner() : undefined,
-      random: Math.random,
-      onEnded: ({ id }) => send({ type: 'closed', id }),
-    })
-    const { inboundBytesMax } = settings
-    this.#server = new SessionServer({ hub: this.#hub, clock: this.#clock, log: this.#log, inboundBytesMax })
-    new SelfAudit({
-      clock: this.#clock,
-      log: this.#log,
-      hub: this.#hub,
-      metrics: createSelfAuditMetrics(this.#metrics),
-      markets: () => [...this.#hub.markets].map(auditedMarket),
-    })
-  }
-
-  /** Reports when every market is followed, or those with a book. */
-  reportWhenReady(): void {
-    const deadline = this.#clock.monotonicMilliseconds() + FOLLOW_MILLISECONDS_MAX
-    const check = (): void => {
-      const isReady = this.#importer.notCurrent.length === 0 || this.#clock.monotonicMilliseconds() >= deadline
-      if (isReady) send({ type: 'ready' })
-      else this.#clock.schedule(FOLLOW_CHECK_MILLISECONDS, check)
+async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<void> {
+  const parts = createParts(config)
+  const { clock, log, metrics, directory } = parts
+  const currency = new DirectoryImport({ directory, clock, staleSeconds: config['auth.directory_stale_seconds'] })
+  const replicas = new MarketReplicas({ ...parts, ...config, executionsKept: config['stream.executions_kept'] })
+  const importer = createImport(parts, replicas, () => link)
+  let issuer = issuerOf(receiptKey)
+  const others = new SharedCounts(clock, (counts) => send({ type: 'counts', counts }))
+  const { hub, gateway } = startGateway(parts, replicas, {
+    currency,
+    receiptIssuer: () => issuer,
+    others,
+    onCount: (clientId) => others.changed(clientId, hub),
+  })
+  auditFollowed(parts, hub)
+  const reload = createReload(parts, { replicas, importer, hub })
+  const pipe = new Socket({ fd: PIPE_DESCRIPTOR, readable: true, writable: true })
+  const link: PipeLink = new PipeLink(pipe, (name, bytes) => {
+    if (name === 'messages') importer.onMessages(bytes)
+    else if (name === 'heartbeats') importer.onHeartbeats(bytes)
+    else if (name === 'digest') importer.onDigest(bytes)
+    else if (name === 'state') importer.onState(bytes)
+    else if (name === 'directory') currency.receive(bytes)
+    else if (name === 'control') reload(deserialize(bytes) as GatewayConfig)
+  })
+  const connections = new SessionConnections(hub)
+  const answer = createAnswers(connections, hub, metrics)
+  process.on('message', async (message: ToGatewayProcess) => {
+    if (message.type === 'ping') send({ type: 'pong' })
+    else if (message.type === 'others') others.receive(message.counts)
+    else if (message.type === 'close') connections.close(message.id)
+    else if (message.type === 'tls') (await listening).replaceCertificate(message.tls)
+    else if (message.type === 'receipt-key') issuer = issuerOf(message.receiptKey)
+    else if (message.type === 'question')
+      send({ type: 'answer', number: message.number, answer: await answer(message) })
+    else if (message.type === 'drain') {
+      const closed = (await listening).close()
+      await gateway.drain(message.seconds)
+      await closed
+      send({ type: 'drained' })
     }
-    check()
-  }
+  })
+  const listening = followed(importer, directory, clock).then(() =>
+    createStreamListener({ config, port, tls, reusePort: true, gateway, log, metrics, clock }),
+  )
+  await listening
+  send({ type: 'ready' })
+}
 
-  receive(message: ToGatewayProcess, handle: unknown): void {
-    switch (message.type) {
-      case 'connection':
-        send({ type: 'taken', id: message.connection.id })
-        this.#open(message.connection, handle)
-        break
-      case 'ping':
-        send({ type: 'pong' })
-        break
-      case 'close': {
-        const ids = new Set(message.ids)
-        this.#hub.closeWhere(({ id }) => (ids.has(id) ? message.cause : undefined))
-        break
-      }
-      case 'drain':
-        // The main process counts the remaining connections.
-        void this.#hub.drain(message.seconds)
-        break
-      case 'settings':
-        this.#hubSettings.subscriptionsMax = message.subscriptionsMax
-        setLogLevel(this.#log, message.logLevel)
-        break
-      case 'receipt-key':
-        this.#receiptIssuer = receiptIssuerOf(message.receiptKey)
-        break
-      case 'describe': {
-        const ids = new Set(message.ids)
-        const open = [...this.#hub.sessions].filter(({ id, isOpen }) => isOpen && ids.has(id))
-        send({ type: 'described', question: message.question, connections: open.map(sessionDocument) })
-        break
-      }
-      case 'inspect': {
-        const session = [...this.#hub.sessions].find(({ id, isOpen }) => isOpen && id === message.id)
-        const connection = session === undefined ? undefined : sessionDetails(session)
-        send({ type: 'inspected', question: message.question, connection })
-        break
-      }
-      case 'measure':
-        void this.#measure(message.question)
-    }
-  }
+function createParts(config: GatewayConfig): GatewayParts {
+  const log = createLog(config['log.level'])
+  crashOnUncaught(log)
+  startWatchdog(log, config['process.hang_seconds'])
+  const clock = createSystemClock()
+  const metrics = createMetricsRegistry()
+  observeProcess(metrics)
+  const directory = new Directory()
+  const verifier = createVerifier({ config, directory, clock, log })
+  const bus = createMemoryBus()
+  return { config, current: { config }, bus, clock, log, metrics, random: Math.random, directory, verifier }
+}
 
-  #createImport(withdrawAfterMilliseconds: number | undefined): BusImport {
-    return new BusImport({
-      bus: this.#bus,
-      clock: this.#clock,
-      log: this.#log,
-      random: Math.random,
-      transport: {
-        requestState: (request) => this.#link.send('stateRequest', encodeStateRequest(request)),
-        requestCommit: (request) => this.#link.send('commitRequest', encodeCommitRequest(request)),
-      },
-      replicaOf: (market) => this.#hub.market(market)?.replica,
-      withdrawAfterMilliseconds,
-      metrics: createImportMetrics(this.#metrics),
-    })
-  }
+function createImport(parts: GatewayParts, replicas: MarketReplicas, link: () => PipeLink): BusImport {
+  return new BusImport({
+    ...parts,
+    transport: {
+      requestState: (request) => link().send('stateRequest', encodeStateRequest(request)),
+      requestCommit: (request) => link().send('commitRequest', encodeCommitRequest(request)),
+    },
+    replicaOf: (market) => replicas.replicaOf(market),
+    withdrawAfterMilliseconds: withdrawAfterMilliseconds(parts.config),
+    metrics: createImportMetrics(parts.metrics),
+  })
+}
 
-  #createReceiptSigner(): ReceiptSigner {
-    const signed = createReceiptCounter(this.#metrics)
-    return new ReceiptSigner({
-      clock: this.#clock,
-      current: () => this.#receiptIssuer,
-      onSigned: () => signed.inc(),
-    })
-  }
+interface FollowedMarkets {
+  readonly replicas: MarketReplicas
+  readonly importer: BusImport
+  readonly hub: Hub
+}
 
-  #follow(market: MarketDefinition): Replica {
-    // First, so nothing is published before the replica can take it.
-    const lastInstant = this.#lastInstants.get(market.symbol)
-    this.#lastInstants.delete(market.symbol)
-    const replica = new Replica({ market, bus: this.#bus, executionsKept: this.#executionsKept, lastInstant })
-    this.#ends.set(market.symbol, this.#importer.add(market, replica.instant.milliseconds))
-    return replica
-  }
-
-  #changeMarkets({ removed, added }: MarketsControl): void {
-    const symbols = new Set(added.map(({ symbol }) => symbol))
+/** Follows the markets. The returned function applies a reloaded configuration. */
+function createReload(
+  { current, log }: GatewayParts,
+  { replicas, importer, hub }: FollowedMarkets,
+): (next: GatewayConfig) => void {
+  const ends = new Map<string, () => void>()
+  const follow = ({ market, instant }: Replica) => ends.set(market.symbol, importer.add(market, instant.milliseconds))
+  for (const replica of replicas.all) follow(replica)
+  return (next) => {
+    current.config = next
+    setLogLevel(log, next['log.level'])
+    const { added, removed } = replicas.change(next.markets)
     for (const symbol of removed) {
-      this.#ends.get(symbol)?.()
-      this.#ends.delete(symbol)
-      const replica = this.#hub.market(symbol)?.replica
-      replica?.stop()
-      if (replica !== undefined) this.#lastInstants.set(symbol, replica.instant)
-      this.#hub.removeMarket(symbol, symbols.has(symbol) ? 'changed' : 'removed')
+      ends.get(symbol)?.()
+      ends.delete(symbol)
+      hub.removeMarket(symbol, replicas.replicaOf(symbol) === undefined ? 'removed' : 'changed')
     }
-    for (const market of added) this.#hub.addMarket(this.#follow(market))
-  }
-
-  #open(connection: HandedConnection, socket: unknown): void {
-    const fail = (): void => send({ type: 'closed', id: connection.id })
-    // The peer may have gone while the socket was on its way.
-    if (!(socket instanceof Socket)) {
-      fail()
-      return
+    for (const replica of added) {
+      follow(replica)
+      hub.addMarket(replica)
     }
-    socket.on('error', fail)
-    socket.once('close', fail)
-    this.#server.open({ ...connection, socket, head: Buffer.from(connection.head) }, () => {
-      socket.off('error', fail)
-      socket.off('close', fail)
-    })
-  }
-
-  async #measure(question: number): Promise<void> {
-    const subscribers = Object.fromEntries([...this.#hub.markets].map((market) => [market.symbol, market.clientCount]))
-    send({ type: 'measured', question, metrics: await this.#metrics.getMetricsAsJSON(), subscribers })
   }
 }
 
-/**
- * Subscribers' data is compared with the replica's book. A difference ends this process, because the next one starts
- * without it.
- */
-function auditedMarket(stream: MarketStream): AuditedMarket {
-  return {
-    stream,
-    sequencer: {
-      get settledBook() {
-        return stream.replica.liveBook
-      },
-      startOver(reason) {
-        throw new Error(`${stream.symbol}: ${reason}`)
-      },
-    },
+/** Resolves when every market with a book is followed, and the directory is loaded. */
+async function followed(importer: BusImport, directory: Directory, clock: Clock): Promise<void> {
+  const deadline = clock.monotonicMilliseconds() + FOLLOW_MILLISECONDS_MAX
+  while ((importer.notCurrent.length > 0 || !directory.loaded) && clock.monotonicMilliseconds() < deadline) {
+    await wait(clock, FOLLOW_CHECK_MILLISECONDS)
   }
+}
+
+function createAnswers(connections: SessionConnections, hub: Hub, metrics: MetricsRegistry) {
+  const answers: { readonly [Name in keyof Questions]: (asked: Questions[Name]['asked']) => unknown } = {
+    list: ([request, bytesMax]) => connections.list(request, bytesMax),
+    find: (id) => connections.find(id),
+    show: (id) => connections.show(id),
+    measure: async () => ({
+      metrics: await metrics.getMetricsAsJSON(),
+      subscribers: new Map([...hub.markets].map((market) => [market.symbol, market.clientCount])),
+    }),
+  }
+  return ({ name, asked }: Extract<ToGatewayProcess, { type: 'question' }>) =>
+    (answers[name] as (asked: unknown) => unknown)(asked)
 }
 
 function send(message: FromGatewayProcess): void {
@@ -239,19 +172,15 @@ function send(message: FromGatewayProcess): void {
   if (process.connected) process.send?.(message)
 }
 
-function receiptIssuerOf(receiptKey: ReceiptKey | undefined) {
+function issuerOf(receiptKey: ReceiptKey | undefined) {
   if (receiptKey === undefined) return undefined
-  const { issuer, keyId, privateKey } = receiptKey
-  return { issuer, keyId, privateKey: createPrivateKey({ key: Buffer.from(privateKey), format: 'der', type: 'pkcs8' }) }
+  const key = Buffer.from(receiptKey.privateKey)
+  return { ...receiptKey, privateKey: createPrivateKey({ key, format: 'der', type: 'pkcs8' }) }
 }
 
 // Signals reach every process of a terminal's group; the main process drains and then ends this one.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit(0))
-process.once('message', (message) => {
-  const first = message as ToGatewayProcess
-  if (first.type !== 'start') return
-  const gateway = new GatewayProcess(first)
-  process.on('message', (next, handle) => gateway.receive(next as ToGatewayProcess, handle))
-  gateway.reportWhenReady()
+process.once('message', ({ type, start }: { readonly type: 'start'; readonly start: GatewayStart }) => {
+  if (type === 'start') void serve(start)
 })

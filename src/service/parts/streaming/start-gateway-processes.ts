@@ -1,23 +1,29 @@
 /**
- * Starts this machine's gateway processes (`gateway.processes`) and the sending end of the bus to them. It is absent
- * where the main process serves the stream itself.
+ * Starts this machine's gateway processes (`gateway.processes`), and the sending ends of the bus, the directory and the
+ * configuration to them. They are absent where the main process serves the stream itself.
  */
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { serialize } from 'node:v8'
 import type { Directory } from '../../../access/clients/directory.ts'
+import type { DirectoryCurrency } from '../../../access/clients/directory-currency.ts'
+import { DirectoryExport } from '../../../access/clients/directory-link.ts'
 import { startProcess } from '../../../platform/base/child-process.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { TlsContext } from '../../../platform/http/node-server.ts'
 import { GatewayProcesses } from '../../../streaming/gateway/gateway-processes.ts'
-import type { GatewayProcessSettings, MarketsControl, ReceiptKey } from '../../../streaming/gateway/process-messages.ts'
+import type { ReceiptKey } from '../../../streaming/gateway/process-messages.ts'
 import { BusExport } from '../../../streaming/links/bus-export.ts'
+import type { MarketDefinition } from '../../../streaming/market/event.ts'
 import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Bus } from '../../../streaming/sequencing/bus.ts'
 import type { Config } from '../../config/settings.ts'
+import { claimPort } from '../../listeners/listener.ts'
 import type { Lifecycle } from '../../process/lifecycle.ts'
-import type { LinkedMarkets } from './start-bus.ts'
-import { hubSettings } from './start-gateway.ts'
-import { withdrawAfterMilliseconds } from './start-markets.ts'
+import { receiptIssuerOf } from '../access/receipts.ts'
+import { type GatewayStart, gatewayConfig } from './gateway-start.ts'
 
 interface ProcessParts {
   readonly config: Config
@@ -32,79 +38,102 @@ interface ProcessParts {
 
 export interface LocalGateways {
   readonly processes: GatewayProcesses
+  /** Starts the processes, and returns the port to which they listen. The port is free, or the start fails. */
+  start(tls: TlsContext | undefined): Promise<number>
+  replaceCertificate(tls: TlsContext): void
   /** Applies a reloaded configuration, with the `changes` that this process's hub applies. */
-  reload(changes: MarketsControl): void
+  reload(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
 }
 
-/** @param linked how this process follows others' markets, undefined when all are its own */
 export function startGatewayProcesses(
   parts: ProcessParts,
   replicas: MarketReplicas,
-  linked: Pick<LinkedMarkets, 'isHeard'> | undefined,
+  currency: Pick<DirectoryCurrency, 'isStale'>,
 ): LocalGateways | undefined {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
-  const setting = config['gateway.processes']
-  const count = setting === 'auto' ? Math.max(1, availableParallelism() - 1) : setting
+  const count = countOf(config)
   if (count === 0) return undefined
-  const ends = new Map<string, () => void>()
-  const exporter = new BusExport({
-    bus,
+  const ticketKeys = randomBytes(48)
+  const listening = { port: 0, tls: undefined as TlsContext | undefined }
+  const exporter = createExport(parts, replicas, () => processes)
+  const link = new DirectoryExport({
+    directory,
     clock,
-    transport: {
-      sendMessages: (_market, bytes) => processes.sendMessages(bytes),
-      sendHeartbeats: (bytes) => processes.sendHeartbeats(bytes),
-      sendDigest: (bytes) => processes.sendDigest(bytes),
-    },
-    replicaOf: (market) => replicas.replicaOf(market),
-    ...(linked === undefined ? {} : { isHeard: linked.isHeard }),
+    isStale: () => currency.isStale,
+    send: (message) => processes.sendFrame('directory', message),
+  })
+  const start = (): GatewayStart => ({
+    config: gatewayConfig(current.config),
+    ...listening,
+    receiptKey: receiptKeyOf(directory),
   })
   const processes = new GatewayProcesses({
     ...parts,
     count,
     startProcess: () => startProcess('./gateway-process', import.meta.url),
-    settings: () => processSettings(current.config),
-    markets: () => replicas.all.map(({ market }) => market),
-    receiptKey: () => receiptKeyOf(directory),
+    start,
+    directorySnapshot: () => link.snapshot,
     exporter,
     onCommitRequest: ({ market, laterThanMilliseconds }) => void bus.requestCommit(market, laterThanMilliseconds),
   })
+  const ends = new Map<string, () => void>()
   const follow = (market: string) => ends.set(market, exporter.add(market))
   for (const { market } of replicas.all) follow(market.symbol)
-  const endWatch = directory.onChange(() => processes.changeReceiptKey(receiptKeyOf(directory)))
+  const endWatch = directory.onChange(() =>
+    processes.send({ type: 'receipt-key', receiptKey: receiptKeyOf(directory) }),
+  )
   lifecycle.started('gateway processes', async () => {
     endWatch()
+    link.stop()
     exporter.stop()
     await processes.stop()
   })
-  log.info({ count }, 'gateway processes started')
   return {
     processes,
+    async start(tls) {
+      listening.port = await claimPort(config['http.host'], Number(config['stream.port']))
+      listening.tls = tls && { ...tls, ticketKeys }
+      processes.start()
+      log.info({ count, port: listening.port }, 'gateway processes started')
+      return listening.port
+    },
+    replaceCertificate(tls) {
+      listening.tls = { ...tls, ticketKeys }
+      processes.send({ type: 'tls', tls: listening.tls })
+    },
     reload({ removed, added }) {
-      processes.changeSettings(processSettings(current.config))
-      if (removed.length + added.length === 0) return
       // The bus sends the old definitions' commits before this, and the new ones' after it.
       for (const market of removed) ends.get(market)?.()
       for (const market of removed) ends.delete(market)
-      processes.changeMarkets({ removed, added })
+      processes.sendFrame('control', serialize(gatewayConfig(current.config)))
       for (const { symbol } of added) follow(symbol)
     },
   }
 }
 
-function processSettings(config: Config): GatewayProcessSettings {
-  return {
-    hub: hubSettings(config),
-    inboundBytesMax: config['stream.inbound_bytes_max'],
-    executionsKept: config['stream.executions_kept'],
-    withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
-    logLevel: config['log.level'],
-    hangSeconds: config['process.hang_seconds'],
-    signsReceipts: config['receipts.enabled'],
-  }
+function countOf(config: Config): number {
+  const setting = config['gateway.processes']
+  return setting === 'auto' ? Math.max(1, availableParallelism() - 1) : setting
 }
 
-function receiptKeyOf({ authority, receiptSigningKey: key }: Directory): ReceiptKey | undefined {
-  if (authority === undefined || key?.privateKey === undefined) return undefined
-  const privateKey = key.privateKey.export({ format: 'der', type: 'pkcs8' })
-  return { issuer: authority.issuer, keyId: key.keyId, privateKey }
+function createExport(
+  { bus, clock }: Pick<ProcessParts, 'bus' | 'clock'>,
+  replicas: MarketReplicas,
+  processes: () => GatewayProcesses,
+): BusExport {
+  return new BusExport({
+    bus,
+    clock,
+    transport: {
+      sendMessages: (_market, bytes) => processes().sendFrame('messages', bytes),
+      sendHeartbeats: (bytes) => processes().sendFrame('heartbeats', bytes),
+      sendDigest: (bytes) => processes().sendFrame('digest', bytes),
+    },
+    replicaOf: (market) => replicas.replicaOf(market),
+  })
+}
+
+function receiptKeyOf(directory: Directory): ReceiptKey | undefined {
+  const found = receiptIssuerOf(directory)
+  return found && { ...found, privateKey: found.privateKey.export({ format: 'der', type: 'pkcs8' }) }
 }

@@ -8,23 +8,22 @@ import type { TokenVerifier } from '../../../access/clients/token-verifier.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
-import { Problem } from '../../../platform/http/problem.ts'
+import type { Problem } from '../../../platform/http/problem.ts'
 import { answerRefusal } from '../../../platform/http/websocket-handshake.ts'
-import { createGateway, type Gateway } from '../../../streaming/gateway/gateway.ts'
-import type { GatewayProcesses } from '../../../streaming/gateway/gateway-processes.ts'
+import { createGateway, type Gateway, type OtherConnections } from '../../../streaming/gateway/gateway.ts'
 import { Hub, type HubSettings } from '../../../streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../streaming/gateway/metrics.ts'
-import { PriceHistory } from '../../../streaming/gateway/price-history.ts'
 import type { MarketFollowing } from '../../../streaming/gateway/served-markets.ts'
 import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Bus } from '../../../streaming/sequencing/bus.ts'
-import type { Config } from '../../config/settings.ts'
-import type { Lifecycle } from '../../process/lifecycle.ts'
+import type { ReceiptIssuer } from '../../../streaming/sequencing/receipt-signer.ts'
 import { createReceiptSigner } from '../access/receipts.ts'
+import type { GatewayConfig } from './gateway-start.ts'
 
-interface GatewayParts {
-  readonly config: Config
-  readonly current: { readonly config: Config }
+export interface GatewayParts {
+  readonly config: GatewayConfig
+  /** A reload replaces it. */
+  readonly current: { config: GatewayConfig }
   readonly bus: Bus
   readonly clock: Clock
   readonly log: Log
@@ -32,42 +31,44 @@ interface GatewayParts {
   readonly random: () => number
   readonly directory: Directory
   readonly verifier: TokenVerifier
-  readonly lifecycle: Lifecycle
 }
 
+interface GatewayPlace {
+  readonly currency: Pick<DirectoryCurrency, 'isStale'>
+  readonly receiptIssuer: () => ReceiptIssuer | undefined
+  /** Absent where no other process has the same limits. */
+  readonly others?: OtherConnections
+  readonly onCount?: (clientId: string) => void
+  /** Absent where all markets are followed. */
+  readonly following?: MarketFollowing | undefined
+}
+
+/** In the main process, or in a gateway process. */
 export function startGateway(
   parts: GatewayParts,
   replicas: MarketReplicas,
-  processes: GatewayProcesses | undefined,
-  currency: DirectoryCurrency,
-  following: MarketFollowing | undefined,
-): { readonly hub: Hub; readonly gateway: Gateway; readonly prices: PriceHistory } {
-  const { config, current, bus, clock, log, directory, lifecycle } = parts
+  { receiptIssuer, onCount, following, ...place }: GatewayPlace,
+): { readonly hub: Hub; readonly gateway: Gateway } {
+  const { config, current } = parts
   const metrics = createGatewayMetrics(parts.metrics)
   const hub = new Hub({
+    ...parts,
     replicas: replicas.all,
-    bus,
     following,
-    clock,
-    log,
     metrics,
-    receipts: createReceiptSigner(parts),
-    random: parts.random,
+    receipts: createReceiptSigner(parts, receiptIssuer),
     settings: {
       ...hubSettings(config),
       get subscriptionsMax() {
         return current.config['stream.subscriptions_max']
       },
     },
+    ...(onCount === undefined ? {} : { onCount }),
   })
   const gateway = createGateway({
+    ...parts,
+    ...place,
     hub,
-    processes,
-    directory,
-    currency,
-    verifier: parts.verifier,
-    clock,
-    log,
     metrics,
     settings: {
       inboundBytesMax: config['stream.inbound_bytes_max'],
@@ -79,15 +80,11 @@ export function startGateway(
       },
     },
   })
-  lifecycle.started('gateway', () => gateway.stop())
-  const prices = new PriceHistory(clock, hub)
-  lifecycle.started('prices', () => prices.stop())
-  return { hub, gateway, prices }
+  return { hub, gateway }
 }
 
-/** What a node without the role `gateway` answers to handshakes. */
-export function refusingGateway(clock: Clock): Pick<Gateway, 'upgrade' | 'check'> {
-  const refusal = () => new Problem('not_found', 'this node does not serve the stream')
+/** For a listener that does not serve the stream. */
+export function refusingGateway(clock: Clock, refusal: () => Problem): Pick<Gateway, 'upgrade' | 'check'> {
   return {
     upgrade(_request, socket) {
       // A peer that leaves before the answer loses nothing.
@@ -98,8 +95,7 @@ export function refusingGateway(clock: Clock): Pick<Gateway, 'upgrade' | 'check'
   }
 }
 
-/** A hub's settings, in this process or in a gateway process. */
-export function hubSettings(config: Config): HubSettings {
+function hubSettings(config: GatewayConfig): HubSettings {
   return {
     heartbeatSeconds: config['stream.heartbeat_seconds'],
     pingSeconds: config['stream.ping_seconds'],

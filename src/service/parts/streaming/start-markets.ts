@@ -10,7 +10,8 @@ import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import { untilAborted, withTimeLimit } from '../../../platform/base/time-limit.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Hub } from '../../../streaming/gateway/hub.ts'
-import { createSelfAuditMetrics, SelfAudit } from '../../../streaming/gateway/self-audit.ts'
+import type { MarketStream } from '../../../streaming/gateway/market-stream.ts'
+import { type AuditedMarket, createSelfAuditMetrics, SelfAudit } from '../../../streaming/gateway/self-audit.ts'
 import type { Ingest } from '../../../streaming/ingest/ingest.ts'
 import { SourcePositionLog } from '../../../streaming/links/source-positions.ts'
 import { CommitTimes } from '../../../streaming/markets/commit-times.ts'
@@ -102,8 +103,30 @@ export function startSelfAudit({ clock, log, metrics, lifecycle }: MarketParts, 
   lifecycle.started('self-audit', () => audit.stop())
 }
 
+/**
+ * Audits the markets whose sequencers run in the process that started this one: subscribers' data is compared with the
+ * replica's book. A difference ends this process, because the next one starts without it.
+ */
+export function auditFollowed({ clock, log, metrics }: Pick<MarketParts, 'clock' | 'log' | 'metrics'>, hub: Hub): void {
+  const audited = (stream: MarketStream): AuditedMarket => ({
+    stream,
+    sequencer: {
+      get settledBook() {
+        return stream.replica.liveBook
+      },
+      startOver(reason) {
+        throw new Error(`${stream.symbol}: ${reason}`)
+      },
+    },
+  })
+  const markets = () => [...hub.markets].map(audited)
+  new SelfAudit({ markets, hub, metrics: createSelfAuditMetrics(metrics), clock, log })
+}
+
 /** How long a market may be stale before its book is withdrawn. Undefined = it stays. */
-export function withdrawAfterMilliseconds(config: Config): number | undefined {
+export function withdrawAfterMilliseconds(
+  config: Pick<Config, 'stream.stale_seconds' | 'stream.stale_action'>,
+): number | undefined {
   const seconds = config['stream.stale_seconds']
   return config['stream.stale_action'] === 'withdraw' && seconds > 0 ? seconds * 1000 : undefined
 }

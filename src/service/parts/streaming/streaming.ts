@@ -7,7 +7,7 @@ import type { Instant } from '../../../platform/base/clock.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Gateway } from '../../../streaming/gateway/gateway.ts'
 import type { Hub } from '../../../streaming/gateway/hub.ts'
-import type { PriceHistory } from '../../../streaming/gateway/price-history.ts'
+import { PriceHistory } from '../../../streaming/gateway/price-history.ts'
 import type { Proof } from '../../../streaming/market/event.ts'
 import { readCommitFloors } from '../../../streaming/markets/commit-times.ts'
 import type { FeedLeadership } from '../../../streaming/markets/feed-leadership.ts'
@@ -15,6 +15,7 @@ import type { Markets } from '../../../streaming/markets/market-changes.ts'
 import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
 import type { Replica } from '../../../streaming/sequencing/replica.ts'
 import { readFromStore } from '../../process/store-wait.ts'
+import { receiptIssuerOf } from '../access/receipts.ts'
 import type { Parts } from '../parts.ts'
 import { type LinkedMarkets, startBus, waitForFeeds } from './start-bus.ts'
 import { type Cluster, startCluster } from './start-cluster.ts'
@@ -54,13 +55,18 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const markets = createMarkets(parts, db, leadership)
   const { writers, replicas } = markets
   const linked = startBus(parts, markets, (symbol, epoch) => leadership?.heard(symbol, epoch))
-  const local = startGatewayProcesses(parts, replicas, linked)
   const cluster = startCluster(parts, { db, loader, linked }, isReady)
-  const { hub, gateway, prices } = startGateway(parts, replicas, local?.processes, cluster.currency, linked?.followed)
+  const { currency } = cluster
+  const local = startGatewayProcesses(parts, replicas, currency)
+  const receiptIssuer = () => receiptIssuerOf(parts.directory)
+  const { hub, gateway } = startGateway(parts, replicas, { currency, receiptIssuer, following: linked?.followed })
   linked?.followed.start({
     isSubscribed: (symbol) => hub.served.isSubscribed(symbol),
     drop: (symbols) => hub.dropMarkets(symbols.flatMap((symbol) => replicas.renew(symbol) ?? [])),
   })
+  parts.lifecycle.started('gateway', () => gateway.stop())
+  const prices = new PriceHistory(parts.clock, hub)
+  parts.lifecycle.started('prices', () => prices.stop())
   startSelfAudit(parts, markets, hub)
   const proofOf = (symbol: string): Proof =>
     linked === undefined || writers.sequencerOf(symbol) !== undefined ? writers.proofOf(symbol) : linked.proofOf(symbol)
