@@ -43,6 +43,9 @@ interface Verdict {
   readonly executionWindows: Covered
   /** In windows of which the client received each UPDATE by itself. Of a recording: commits. */
   readonly updates: Covered
+  readonly updateWindows: Covered
+  /** Of a receipt's book. */
+  readonly snapshots: Covered
   /** Valid, but for books between two of this client's messages. */
   readonly unreached: number
   readonly signers: readonly { readonly issuer: string; readonly keyId: string }[]
@@ -58,8 +61,9 @@ FILE contains the messages which one client received over tidegate.v1, one per l
 is a recording by the service. Several files of one kind are read in the given order.
 
 The report has three numbers, n of m each. Books: how many receipts have the book that the messages give at their cursor.
-Executions: how many are in receipts' windows with the same hash. UPDATEs: the same; conflated ones are in none. The
-others are not proven. A recording is compared by books only. See docs/explanation/receipts.md.
+Executions: how many are in receipts' windows with the same hash, and in how many windows. UPDATEs: the same; conflated
+ones are in none. Of SNAPSHOTs those are proven which are a receipt's book. The others are not proven. A recording is
+compared by books only. See docs/explanation/receipts.md.
 
 Examples:
   $ tidegate prove frames.jsonl --keys receipt-keys.json
@@ -106,6 +110,8 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
     executions: receipts.executions,
     executionWindows: receipts.executionWindows,
     updates: receipts.updates,
+    updateWindows: receipts.updateWindows,
+    snapshots: receipts.snapshots,
     unreached: receipts.countOf('unreached'),
     signers: receipts.signers(),
     views: receipts.views(),
@@ -191,14 +197,19 @@ async function fetchText(url: string): Promise<string> {
 }
 
 function reportText(verdict: Verdict): string {
-  const { files, against, receipts, books, executions, executionWindows, updates, unreached } = verdict
-  const { signers, views, failures, ok } = verdict
+  const { files, against, receipts, books, executions, executionWindows, unreached } = verdict
+  const { updates, updateWindows, snapshots, signers, views, failures, ok } = verdict
   const isRecording = against === 'recording'
   const lines = [
     `${files.join(', ')}: ${countText(receipts, 'receipt')}`,
     `  proven: ${coveredText(books)} books at receipts`,
     `  proven: ${coveredText(executions)} executions, in ${coveredText(executionWindows)} windows with executions`,
-    `  proven: ${coveredText(updates)} ${isRecording ? 'commits, because a recording has no UPDATEs' : 'UPDATEs'}`,
+    ...(isRecording
+      ? [`  proven: ${coveredText(updates)} commits, because a recording has no UPDATEs`]
+      : [
+          `  proven: ${coveredText(updates)} UPDATEs, in ${coveredText(updateWindows)} windows with UPDATEs`,
+          `  proven: ${coveredText(snapshots)} SNAPSHOTs`,
+        ]),
     ...signers.map(({ issuer, keyId }) => `  signed by ${issuer}, key ${keyId}`),
     ...views.map(
       ({ market, depth, matched: ofView, first, last, firstOrigin, lastOrigin }) =>

@@ -235,6 +235,39 @@ describe('levels between two receipts', () => {
     expect(namesOf(prove(invented(updates, 20, edit)))).toContain('updates-differ')
   })
 
+  it('UPDATEs that are replaced with SNAPSHOTs of true books are missing from the windows', () => {
+    const at = new Map(updates.map((place) => [cursorAt(place), place]))
+    const ends = all.map(claimsOf).filter(({ market }) => market === MARKET)
+    const [from, to] = [3, 4].map((index) => at.get(ends[index]?.cursor as string) as number) as [number, number]
+    const book = new NaiveBook()
+    for (const line of linesOf(lines.slice(0, to + 1), 'market_data', MARKET)) {
+      const { payload } = JSON.parse(line) as Frame
+      for (const side of ['bids', 'asks'] as const) {
+        for (const { price, amount } of payload[side] ?? []) book.set(side, price, amount)
+      }
+    }
+    const snapshot = edited(to, ({ payload, stream }) => {
+      Object.assign(payload, { type: 'SNAPSHOT', bids: book.levels('bids'), asks: book.levels('asks') })
+      stream.covers = 0
+    })
+    const list = prove(snapshot.filter((_, place) => place <= from || place >= to || !updates.includes(place)))
+    expect(namesOf(list)).toEqual([])
+    expect(list.updates.covered).toBe(list.updates.total)
+    expect(list.updateWindows.covered).toBe(honest.updateWindows.covered - 1)
+    expect([honest.updateWindows.covered, list.updateWindows.total]).toEqual(Array(2).fill(honest.updateWindows.total))
+  })
+
+  it('a false SNAPSHOT between two receipts, and a true one after it, are counted as not proven', () => {
+    const place = updates[20] as number
+    const more = edited(place, ({ payload, stream }) => {
+      Object.assign(payload, { type: 'SNAPSHOT', bids: [{ price: '1.00', amount: '1.0000' }], asks: [] })
+      Object.assign(stream, { cursor: 'false.1', covers: 0 })
+    })[place] as string
+    const list = prove([...lines, more])
+    expect(namesOf(list)).toEqual(['time-order'])
+    expect(list.snapshots).toEqual({ covered: honest.snapshots.covered, total: honest.snapshots.total + 1 })
+  })
+
   it('no message is counted as proven after any change to its levels, however its stream member is changed', () => {
     const random = new Random(7)
     for (let round = 0; round < 150; round++) {

@@ -92,7 +92,10 @@ describe('prove, with the messages of a session', () => {
     const { total } = report.executionWindows
     expect(run.stdout.text).toContain(`proven: ${all.length} of ${all.length} books at receipts\n`)
     expect(run.stdout.text).toContain(`proven: 60 of 60 executions, in ${total} of ${total} windows with executions\n`)
-    expect(run.stdout.text).toContain(`proven: ${updates} of ${updates} UPDATEs\n`)
+    expect(run.stdout.text).toMatch(
+      new RegExp(`proven: ${updates} of ${updates} UPDATEs, in (\\d+) of \\1 windows with UPDATEs\n`),
+    )
+    expect(run.stdout.text).toMatch(/proven: \d of 2 SNAPSHOTs\n/)
     expect(run.stdout.text).toContain('signed by https://service.test, key key-1')
     expect(run.stdout.text).toMatch(/AAAUSD, depth 50: \d+ matched, from 2026-01-01T00:00:\d\d\.\d{9}Z to /)
     expect(run.stdout.text).toContain('No errors found. Only what is counted as proven is.')

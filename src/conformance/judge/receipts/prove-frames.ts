@@ -18,6 +18,8 @@ interface FollowedMarket {
   book: { readonly levels: NaiveBook; readonly cursor: string; readonly time: string } | undefined
   readonly updates: OpenWindows
   readonly executions: MarketExecutions
+  /** The subscription's last book message. */
+  time: string
   /** Receipts that the subscription was sent. */
   readonly brought: Set<ListedReceipt>
   /** As the answer to the last subscription says. */
@@ -92,7 +94,7 @@ export class FramesProof {
     if (market === undefined) {
       const updates = new OpenWindows(this.#receipts.updates)
       const executions = new MarketExecutions(this.#receipts, symbol)
-      market = { book: undefined, updates, executions, brought: new Set(), depth: undefined }
+      market = { book: undefined, updates, executions, time: '', brought: new Set(), depth: undefined }
       this.#markets.set(symbol, market)
     }
     return market
@@ -115,6 +117,7 @@ export class FramesProof {
       market.depth = typeof depth === 'number' ? depth : undefined
       market.updates.doubt()
       market.brought.clear()
+      market.time = ''
     }
   }
 
@@ -155,6 +158,8 @@ export class FramesProof {
     const { isSnapshot, prev, cursor, time } = message
     const market = this.#marketOf(message.market)
     const { book: before, updates } = market
+    if (time <= market.time) this.#report('time-order', `${message.market}: ${time} comes after ${market.time}`)
+    market.time = time
     // The first UPDATE after a withdrawal, which emptied the book, names no message before it.
     const follows =
       before !== undefined && (before.cursor === prev || (prev === undefined && before.levels.depth === 0))
@@ -176,16 +181,20 @@ export class FramesProof {
     }
     // Where only executions came, the windows that begin here end here.
     this.#endWindows(updates, message)
-    for (const listed of this.#receipts.of(message.market, cursor)) this.#compare(listed, levels, market.depth, time)
+    const listedHere = this.#receipts.of(message.market, cursor)
+    for (const listed of listedHere) this.#compare(listed, levels, market.depth, time)
+    if (!isSnapshot) return
+    this.#receipts.snapshots.total += 1
+    if (listedHere.some(({ state }) => state === 'matched')) this.#receipts.snapshots.covered += 1
   }
 
   #endWindows(updates: OpenWindows, { cursor, time }: BookMessage): void {
     for (const [listed, result] of updates.end(({ receipt }) => receipt.cursor === cursor)) {
       const { receipt } = listed
       if (result === 'differs') this.#receipts.reportOf(listed, 'updates-differ', `after ${receipt.updates.after}`)
-      else if (result === 'matched' && receipt.updates.count > 0 && millisecondsOf(receipt.time) !== time) {
-        this.#receipts.fail(listed, 'time-differs', `the UPDATE is of ${time}`)
-      }
+      if (result !== 'matched' || receipt.updates.count === 0) continue
+      listed.hasUpdates = true
+      if (millisecondsOf(receipt.time) !== time) this.#receipts.fail(listed, 'time-differs', `the UPDATE is of ${time}`)
     }
   }
 
@@ -224,7 +233,7 @@ export class FramesProof {
     }
   }
 
-  #report(name: 'frame-malformed' | 'message-missing', detail: string): void {
+  #report(name: 'frame-malformed' | 'message-missing' | 'time-order', detail: string): void {
     this.#receipts.report(name, `line ${this.#lineNumber}, ${detail}`)
   }
 }

@@ -14,6 +14,7 @@ export const RECEIPT_FAULTS = {
   'depth-differs': 'the book has the receipt’s depth',
   'decimals-differ': 'prices and amounts have the receipt’s decimals',
   'frame-malformed': 'every line is one tidegate.v1 message',
+  'time-order': 'a book’s messages have ascending times within a subscription',
   'message-missing': 'every UPDATE’s predecessor is the message before it in the file',
   'execution-missing':
     'every execution’s predecessor is the execution before it in the file, and none is missing from a window',

@@ -16,7 +16,8 @@ export interface ListedReceipt {
   readonly receipt: Receipt
   /** `unreached`: the messages around its time are conflated. */
   state: 'unknown' | 'matched' | 'unreached' | 'failed'
-  /** Whether the executions in its window were compared and are the same. */
+  /** Whether the messages in its windows were compared and are the same. */
+  hasUpdates: boolean
   hasExecutions: boolean
   /** The matched book's origin, where a recording has it. */
   origin?: string
@@ -47,6 +48,8 @@ export interface Covered {
 export class ReceiptList {
   /** UPDATEs, or a recording's commits: how many are in a window with the same hash. */
   readonly updates: Covered = { covered: 0, total: 0 }
+  /** How many SNAPSHOTs are of a receipt's book. */
+  readonly snapshots: Covered = { covered: 0, total: 0 }
   readonly executions: Covered = { covered: 0, total: 0 }
   readonly #keys: ReceiptKeys
   /** By text. Undefined where it is not valid. */
@@ -79,7 +82,7 @@ export class ReceiptList {
       this.report('market-differs', `${receipt.market} in an entry of ${market}`)
       return
     }
-    const listed: ListedReceipt = { receipt, state: 'unknown', hasExecutions: false }
+    const listed: ListedReceipt = { receipt, state: 'unknown', hasUpdates: false, hasExecutions: false }
     this.#reportContradictions(listed)
     this.#texts.set(text, listed)
     this.#listed.push(listed)
@@ -145,10 +148,15 @@ export class ReceiptList {
     return { covered: this.countOf('matched'), total: this.count }
   }
 
-  /** The windows with executions. */
+  /** The receipts' windows with messages. */
   get executionWindows(): Covered {
     const covered = this.#listed.filter(({ hasExecutions }) => hasExecutions).length
     return { covered, total: this.#listed.filter(({ receipt }) => receipt.executions.count > 0).length }
+  }
+
+  get updateWindows(): Covered {
+    const covered = this.#listed.filter(({ hasUpdates }) => hasUpdates).length
+    return { covered, total: this.#listed.filter(({ receipt }) => receipt.updates.count > 0).length }
   }
 
   countOf(state: ListedReceipt['state']): number {
