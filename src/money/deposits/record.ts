@@ -53,10 +53,11 @@ export async function recordReports<Tables>(
 ): Promise<readonly Outcome[]> {
   const { assets } = settings.conversions
   const decimalsOf: DecimalsOf = (asset) => assets.find(({ symbol }) => symbol === asset)?.decimals
-  const known = await lockKnown(transaction, reports)
+  const [known, found] = await Promise.all([lockKnown(transaction, reports), findArrived(transaction, reports)])
   const present = await asPresentTerms(transaction, reports, known, decimalsOf)
   const steps = reports.map((report, index) => stepOf(report, known[index], present[index] as Report))
-  const { places, owners, similar } = await findPlaces(transaction, steps)
+  const places = new Map(reports.map((report, index) => [report, found[index]]))
+  const { owners, similar } = await findOwners(transaction, steps, places)
   const moves = await movesOf(
     transaction,
     steps
@@ -88,37 +89,30 @@ export async function recordReports<Tables>(
   return outcomes
 }
 
-/** The places at which the reported payments arrived, the deposits' owners, and similar payments, by report. */
-async function findPlaces<Tables>(transaction: Transaction<Tables>, steps: readonly Step[]) {
-  const arriving = steps.filter(isArrivingByBank)
-  const placing = steps.filter((step) => isPlacing(step) || arriving.includes(step))
-  const [found] = await Promise.all([
-    findArrived(
-      transaction,
-      placing.map(({ report }) => report),
-    ),
+/** The deposits' owners by profile, and similar payments by report. */
+async function findOwners<Tables>(
+  transaction: Transaction<Tables>,
+  steps: readonly Step[],
+  places: ReadonlyMap<Report, Place | undefined>,
+) {
+  const placeOf = ({ report }: Step) => places.get(report)
+  const arriving = steps
+    .filter(isArrivingByBank)
+    .map((step) => ({ ...step, depositId: step.after.id, profileId: placeOf(step)?.profileId ?? null }))
+  const profileIds = steps.flatMap((step) => [step.after.profile_id, placeOf(step)?.profileId])
+  // The store looks for similar payments when it has the lock on their amount.
+  const [, owners, similar] = await Promise.all([
     lockAmounts(
       transaction,
       arriving.map(({ report }) => report),
     ),
-  ])
-  const places = new Map(placing.map(({ report }, index) => [report, found[index]]))
-  const profileIds = [...found.map((place) => place?.profileId), ...steps.map(({ after }) => after.profile_id)]
-  const [owners, similar] = await Promise.all([
     ownersOf(
       transaction,
       profileIds.flatMap((id) => id ?? []),
     ),
-    findSimilar(
-      transaction,
-      arriving.map(({ report, after }) => ({
-        report,
-        depositId: after.id,
-        profileId: places.get(report)?.profileId ?? null,
-      })),
-    ),
+    findSimilar(transaction, arriving),
   ])
-  return { places, owners, similar }
+  return { owners, similar }
 }
 
 function refusalOf(outcome: Outcome, report: Report): readonly RefusedReport[] {

@@ -32,12 +32,12 @@ const WAIT_MILLISECONDS_MAX = { alone: 5, besideOthers: 20 } as const
 /**
  * `groupsMax` groups are committed concurrently, so some are prepared while others wait for the disk. A group has up to
  * `reportsMax` reports. Groups with deposits for the same profile lock its balance one after the other, and in larger
- * groups each report waits less for that lock. The embedded store has one connection, and a group of 20 occupies it for
- * about 25 ms.
+ * groups each report waits less for that lock. The embedded store has one connection, and a group of 50 occupies it for
+ * about 50 ms.
  */
 const GROUPS = {
   postgres: { groupsMax: 4, reportsMax: 150 },
-  embedded: { groupsMax: 2, reportsMax: 20 },
+  embedded: { groupsMax: 2, reportsMax: 50 },
 } as const
 /** The most waiting reports. Above it reports are rejected with 503. */
 const WAITING_MAX = 5_000
