@@ -173,13 +173,13 @@ export class Hub implements SessionHost {
     this.#pings.stop()
     this.#ticker.stop()
     this.#writeGrid?.stop()
-    for (const market of this.served.values()) market.stop()
+    for (const market of this.served.streams.values()) market.stop()
     for (const session of [...this.sessions, ...this.#uncounted]) session.cut()
   }
 
   /** The followed markets. */
   get markets(): Iterable<MarketStream> {
-    return this.served.values()
+    return this.served.streams.values()
   }
 
   get listedMarkets(): readonly ListedMarket[] {
@@ -305,11 +305,11 @@ export class Hub implements SessionHost {
     this.#arrivals.clear()
     const ended = this.#endedIntervals
     if (ended.size > 0) {
-      for (const market of this.served.values()) market.fanOutThrottled(ended, this.#outboxes)
+      for (const market of this.served.streams.values()) market.fanOutThrottled(ended, this.#outboxes)
       this.#endedIntervals = new Set()
     }
     if (this.#outboxes.length > 0 && this.#writeGrid?.isDue() !== false) this.#write()
-    if (ended.has(1_000)) for (const market of this.served.values()) market.endSecond()
+    if (ended.has(1_000)) for (const market of this.served.streams.values()) market.endSecond()
   }
 
   #write(): void {
@@ -337,7 +337,7 @@ export class Hub implements SessionHost {
   #endIntervals(intervals: ReadonlySet<number>): boolean {
     for (const interval of intervals) this.#endedIntervals.add(interval)
     this.#schedule()
-    for (const market of this.served.values()) if (market.usesGrid) return true
+    for (const market of this.served.streams.values()) if (market.usesGrid) return true
     return false
   }
 
@@ -374,7 +374,7 @@ export class Hub implements SessionHost {
 
   #work(): void {
     const until = this.clock.monotonicMilliseconds() + ENCODE_MILLISECONDS
-    const working = [...this.served.values()].filter((market) => market.isWorking)
+    const working = [...this.served.streams.values()].filter((market) => market.isWorking)
     if (working.length === 0) return
     this.#schedule()
     // Another market is first in each tick, so that none waits for all the others.

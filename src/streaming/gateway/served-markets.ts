@@ -38,6 +38,8 @@ export class ServedMarkets {
   readonly #create: (replica: Replica) => MarketStream
   readonly #following: MarketFollowing | undefined
   readonly #streams = new Map<string, MarketStream>()
+  /** The followed markets by symbol. */
+  readonly streams: ReadonlyMap<string, MarketStream> = this.#streams
   readonly #cold = new Map<string, Replica>()
   /** Created when it is first needed. */
   #listText: string | undefined
@@ -46,11 +48,6 @@ export class ServedMarkets {
   constructor(create: (replica: Replica) => MarketStream, following: MarketFollowing | undefined) {
     this.#create = create
     this.#following = following
-  }
-
-  /** The followed markets. */
-  values(): Iterable<MarketStream> {
-    return this.#streams.values()
   }
 
   get listed(): ListedMarket[] {
