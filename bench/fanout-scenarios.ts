@@ -119,8 +119,9 @@ export async function measureGathered(runs: Runs, tools: Tools, durations: Durat
       milliseconds: durations.pacedMilliseconds,
     })
     const name = nameOf(writeIntervalMilliseconds)
-    const reference = writeIntervalMilliseconds === 0 ? undefined : `${nameOf(0)}: CPU`
-    runs.add(`${name}: CPU`, '% of a core', reading.server * 100, reference)
+    const reference = writeIntervalMilliseconds === 0 ? undefined : `${nameOf(0)}: CPU per delivery`
+    runs.add(`${name}: CPU per delivery`, 'µs', 1_000_000 / reading.perCpuSecond, reference)
+    runs.add(`${name}: CPU`, '% of a core', reading.server * 100)
     runs.add(`${name}: p50 of the age when read`, 'ms', reading.latency.p50)
     runs.add(`${name}: p99 of the age when read`, 'ms', reading.latency.p99)
   }
