@@ -65,8 +65,8 @@ export function countTexts(counts: Counts, tree: SourceTree): void {
     eachNode(file, (node) => {
       if (!ts.isStringLiteralLike(node) && node.kind !== ts.SyntaxKind.TemplateHead) return
       const { text } = node as ts.LiteralLikeNode
-      if (CODE.some((form) => form.test(text))) return
-      if ((text.match(/[A-Za-z']+/g) ?? []).length >= TEXT_WORDS_MIN) countText(counts, text)
+      if ((text.match(/[A-Za-z']+/g) ?? []).length < TEXT_WORDS_MIN) return
+      if (!CODE.some((form) => form.test(text))) countText(counts, text)
     })
   }
 }

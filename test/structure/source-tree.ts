@@ -89,11 +89,17 @@ export function readSourceTree(folder = 'src'): SourceTree {
   return sourceTreeOf(Object.fromEntries(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')])))
 }
 
+/** No rule reads the tags in comments. */
+const PARSING = {
+  languageVersion: ts.ScriptTarget.ES2023,
+  jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+}
+
 export function sourceTreeOf(texts: Readonly<Record<string, string>>): SourceTree {
   return new Map(
     Object.entries(texts).map(([path, text]) => {
       const kind = path.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
-      const syntax = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, kind)
+      const syntax = ts.createSourceFile(path, text, PARSING, true, kind)
       return [path, { path, text, syntax, imports: importsOf(path, syntax) }]
     }),
   )
