@@ -502,6 +502,7 @@ const PANELS = [
       '{{instance}} {{market}} repaired',
     ],
   ]),
+  panel('Followed markets', 'short', [['tidegate_bus_followed_markets{NODE}', '{{instance}}']]),
   panel('Messages that could not be read', 'short', [
     ['rate(tidegate_bus_malformed_total{NODE}[$__rate_interval])', '{{instance}}'],
     ['rate(tidegate_bus_malformed_requests_total{NODE}[$__rate_interval])', '{{instance}} requests'],

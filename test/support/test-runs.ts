@@ -30,6 +30,7 @@ export const ALONE_FILES = [
   'test/end-to-end/gateway-process-faults.long.ts',
   'test/end-to-end/paused-reader.test.ts',
   'test/end-to-end/rolling-restart.long.ts',
+  'test/end-to-end/wanted-markets.long.ts',
   'test/hostile/attacks.long.ts',
   'test/hostile/hostile-clients.test.ts',
   'test/hostile/hostile-peers.test.ts',
