@@ -2,18 +2,20 @@
  * Node's HTTP server for a listener, plain or over TLS (1.2 and later), HTTP/1.1 only: all its size and time limits,
  * and its event listeners. A failed TLS handshake ends only its connection.
  */
-import { createServer, IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer, IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Throttle } from '../base/throttle.ts'
 import type { Connections } from './connections.ts'
 import { HEAD_FIELDS_MAX } from './request-head.ts'
+import { type TicketChain, ticketKeysAt, untilNextPeriod } from './session-tickets.ts'
 
-/** Certificate and key, and whether clients need a certificate too. */
+/** Certificate and key, the session tickets' keys, and whether clients need a certificate too. */
 export interface TlsContext extends SecureContextOptions {
   readonly requestCert?: boolean
+  readonly tickets: TicketChain
 }
 
 export interface NodeServerOptions {
@@ -38,6 +40,8 @@ const KEEP_ALIVE_MILLISECONDS = 72_000
 /** A connection without any traffic for this long during a request or its answer is closed. */
 const STALLED_MILLISECONDS = 60_000
 const CHECKING_MILLISECONDS = 1_000
+/** Node's default differs between processes with different arguments, and a session is only resumed in its own context. */
+const SESSION_ID_CONTEXT = 'tidegate'
 
 export function createNodeServer(options: NodeServerOptions, handle: RequestListener): Server {
   const { requestMilliseconds, tls, connections, log } = options
@@ -52,14 +56,7 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
     // `refuseHead` checks it: Node's own answer is not a problem document.
     requireHostHeader: false,
   }
-  const server =
-    tls === undefined
-      ? createServer(limits)
-      : createTlsServer({
-          ...limits,
-          ...tls,
-          handshakeTimeout: Math.ceil(requestMilliseconds / 5),
-        })
+  const server = tls === undefined ? createServer(limits) : tlsServer(options, tls, limits)
   // One more than allowed, so an excess is seen and rejected. Further ones are not stored.
   server.maxHeadersCount = HEAD_FIELDS_MAX + 1
   server.setTimeout(STALLED_MILLISECONDS)
@@ -99,9 +96,41 @@ function keepNoParsers(): void {
   if (common?.parsers !== undefined) common.parsers.max = 0
 }
 
-/** Replaces the certificate for new connections. */
-export function replaceCertificate(server: Server, context: SecureContextOptions): void {
-  ;(server as TlsServer).setSecureContext(context)
+/** The servers over TLS, with their tickets' current chains. */
+const served = new WeakMap<Server, { readonly tickets: TicketChain; readonly clock: Clock }>()
+
+function tlsServer({ requestMilliseconds, clock }: NodeServerOptions, tls: TlsContext, limits: ServerOptions): Server {
+  const server = createTlsServer({
+    ...limits,
+    ...secureOptions(tls, clock),
+    handshakeTimeout: Math.ceil(requestMilliseconds / 5),
+  })
+  served.set(server, { tickets: tls.tickets, clock })
+  let timer: Timer | undefined
+  const rotateLater = () => {
+    timer = clock.schedule(untilNextPeriod(clock.wallInstant().milliseconds), () => {
+      const tickets = served.get(server)?.tickets ?? tls.tickets
+      server.setTicketKeys(ticketKeysAt(tickets, clock.wallInstant().milliseconds))
+      rotateLater()
+    })
+  }
+  rotateLater()
+  server.on('close', () => timer?.cancel())
+  return server
+}
+
+function secureOptions({ tickets, ...context }: TlsContext, clock: Clock) {
+  const ticketKeys = ticketKeysAt(tickets, clock.wallInstant().milliseconds)
+  return { ...context, ticketKeys, sessionIdContext: SESSION_ID_CONTEXT }
+}
+
+/** Replaces the certificate and the tickets' keys for new connections. */
+export function replaceCertificate(server: Server, context: TlsContext): void {
+  const known = served.get(server)
+  if (known === undefined) throw new Error('the server was not created for TLS')
+  const { clock } = known
+  served.set(server, { tickets: context.tickets, clock })
+  ;(server as TlsServer).setSecureContext(secureOptions(context, clock))
 }
 
 /**

@@ -6,7 +6,9 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
+import { preferredCiphers } from './cipher-preference.ts'
 import type { TlsContext } from './node-server.ts'
+import { newTicketChain } from './session-tickets.ts'
 
 export interface TlsFiles {
   /** PEM: the certificate, then its chain. */
@@ -58,12 +60,14 @@ export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdent
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsFileError('keyFile', keyFile, `is not the key for the certificate in ${certFile}`)
   }
-  const context = { cert, key, minVersion: 'TLSv1.2' } as const
+  const ciphers = preferredCiphers()
+  const context = { cert, key, minVersion: 'TLSv1.2', ...(ciphers === undefined ? {} : { ciphers }) } as const
   parse('certFile', certFile, 'is rejected by the TLS library', () => createSecureContext(context))
   const clients = clientCaFile === undefined ? {} : clientCertificates(clientCaFile)
   const endsMilliseconds = Date.parse(certificate.validTo)
   return {
-    context: { ...context, ...clients },
+    // A new chain each time: a session is not resumed past a change of the certificate or the authorities.
+    context: { ...context, ...clients, tickets: newTicketChain(nowMilliseconds) },
     endsMilliseconds,
     warnings: [...datesOf(certificate, certFile, nowMilliseconds), ...modeOf(keyFile)],
   }

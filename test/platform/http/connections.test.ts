@@ -2,13 +2,12 @@
 
 import type { Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import type { SecureContextOptions } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, createSystemClock } from '../../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { NO_HOLDER } from '../../../src/platform/base/shared-pool.ts'
 import { Connections } from '../../../src/platform/http/connections.ts'
-import { createNodeServer } from '../../../src/platform/http/node-server.ts'
+import { createNodeServer, type TlsContext } from '../../../src/platform/http/node-server.ts'
 import { createHttpServer } from '../../../src/platform/http/server.ts'
 import { readTlsFiles } from '../../../src/platform/http/tls.ts'
 import { listenOnFreePort } from '../../support/auth-fixtures.ts'
@@ -44,7 +43,7 @@ interface Opened {
 }
 
 async function open(
-  tls: SecureContextOptions | undefined,
+  tls: TlsContext | undefined,
   clock: Clock = createSystemClock(),
   connectionsMax = 100,
 ): Promise<Opened> {
