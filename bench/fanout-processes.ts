@@ -141,6 +141,11 @@ export function startNaive(markets: number): Peer {
   return startNode('naive', SERVER_CORE, 'fanout-naive.ts', [String(markets)])
 }
 
+/** @param args the frames' length in bytes, and the certificate's files as JSON */
+export function startNodeTls(args: readonly string[]): Peer {
+  return startNode('node', SERVER_CORE, 'fanout-tls-node.ts', args)
+}
+
 /** @param args see native/limit.c */
 export function startLimit(program: string, args: readonly (string | number)[]): Peer {
   return new Peer('limit', SERVER_CORE, program, args.map(String))

@@ -1,7 +1,7 @@
 /**
  * The fan-out benchmark over TLS (`--tls`): deliveries, latency, handshakes, session resumption and memory, for a C and
- * OpenSSL program that only writes finished frames (the limit), Tidegate over plain TCP, Tidegate over TLS, and nginx
- * before Tidegate. All of them run in every round, one after the other. The frames, connections and load generator are
+ * OpenSSL program that only writes finished frames (the limit), Node's TLS sockets alone, Tidegate over plain TCP,
+ * Tidegate over TLS, and nginx before Tidegate. All of them run in every round, one after the other. The frames, connections and load generator are
  * those of the plain benchmark. The load generator decrypts what it reads: its idle time shows that it keeps up.
  */
 import { spawnSync } from 'node:child_process'
@@ -17,6 +17,7 @@ import {
   type Peer,
   startLimit,
   startNginx,
+  startNodeTls,
   startReader,
   startTidegate,
   type Tools,
@@ -70,6 +71,12 @@ function contendersOf(tools: Tools, tls: TlsTools): Contender[] {
     ...(limit === undefined
       ? []
       : [{ name: 'limit', client, isTidegate: false, start: () => startLimit(limit, limitArgs) }]),
+    {
+      name: 'node',
+      client,
+      isTidegate: false,
+      start: () => startNodeTls([String(frameBytes()), JSON.stringify(files)]),
+    },
     { name: 'tidegate, plain', client: tools, isTidegate: true, start: () => startTidegate(BASE) },
     { ...overTls, name: 'tidegate', start: () => startTidegate({ ...BASE, tls: files }) },
     ...(hasNginx
@@ -114,7 +121,7 @@ export async function measureTls(runs: Runs, tools: Tools, tls: TlsTools, durati
         const reference = kind === 'limit' || tls.limit === undefined ? undefined : `${name}: limit`
         runs.add(`${name}: ${kind}`, 'deliveries/CPU s', reading.perCpuSecond, reference)
         // Node's TLS sockets finish every write in the next tick, so their next tick finds them waiting.
-        const showsWaits = !isTidegate || client.isOverTls !== true
+        const showsWaits = kind === 'limit' || client.isOverTls !== true
         if (showsWaits) runs.add(`${name}: ${kind}, ticks that found a full socket`, '%', reading.waits * 100)
       } else {
         runs.add(`${name}: ${kind}, p50`, 'ms', reading.latency.p50)

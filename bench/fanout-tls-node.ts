@@ -1,0 +1,42 @@
+/**
+ * Node's TLS sockets alone in the fan-out benchmark: writes the same finished frame to every connection. No server in
+ * Node without native code can be faster than this.
+ */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { pathToFileURL } from 'node:url'
+import type { TlsFiles } from '../src/platform/http/tls.ts'
+import { answerCommands, Sockets, tickCommands, writeAnswer } from './fanout-driver.ts'
+import { stamp } from './fanout-feed.ts'
+
+const ANSWER =
+  'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
+
+function main(frameBytes: number, { certFile, keyFile }: TlsFiles): void {
+  const sockets = new Sockets()
+  const server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
+  server.on('upgrade', (_request, duplex) => {
+    const socket = duplex as Socket
+    socket.on('error', () => process.exit(0))
+    socket.setNoDelay(true)
+    socket.resume().write(ANSWER)
+    sockets.all.push(socket)
+  })
+  server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () =>
+    writeAnswer({ port: (server.address() as AddressInfo).port }),
+  )
+  const publish = (count: number, eventMicroseconds: number) => {
+    const amount = String(stamp(eventMicroseconds)).replace(/(\d{8})$/, '.$1')
+    const text = `{"payload":{"bids":[{"price":"97000.00","amount":"${amount}"}]}}`.padEnd(frameBytes - 4)
+    const frame = Buffer.from(`\x81\x7e\0${String.fromCharCode(frameBytes - 4)}${text}`, 'latin1')
+    const frames = Buffer.concat(Array.from({ length: count }, () => frame))
+    for (const socket of sockets.all) socket.write(frames)
+  }
+  answerCommands(tickCommands(publish, () => sockets.areDrained()))
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  main(Number(process.argv[2]), JSON.parse(process.argv[3] as string) as TlsFiles)
+}
