@@ -2,7 +2,6 @@
  * Starts this machine's gateway processes (`gateway.processes`), and the sending ends of the bus, the directory and the
  * configuration to them. They are absent where the main process serves the stream itself.
  */
-import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { serialize } from 'node:v8'
 import type { Directory } from '../../../access/clients/directory.ts'
@@ -53,7 +52,6 @@ export function startGatewayProcesses(
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const count = countOf(config)
   if (count === 0) return undefined
-  const ticketKeys = randomBytes(48)
   const listening = { port: 0, tls: undefined as TlsContext | undefined }
   const exporter = createExport(parts, replicas, () => processes)
   const link = new DirectoryExport({
@@ -92,14 +90,14 @@ export function startGatewayProcesses(
     processes,
     async start(tls) {
       listening.port = await claimPort(config['http.host'], Number(config['stream.port']))
-      listening.tls = tls && { ...tls, ticketKeys }
+      listening.tls = tls
       processes.start()
       log.info({ count, port: listening.port }, 'gateway processes started')
       return listening.port
     },
     replaceCertificate(tls) {
-      listening.tls = { ...tls, ticketKeys }
-      processes.send({ type: 'tls', tls: listening.tls })
+      listening.tls = tls
+      processes.send({ type: 'tls', tls })
     },
     reload({ removed, added }) {
       // The bus sends the old definitions' commits before this, and the new ones' after it.
