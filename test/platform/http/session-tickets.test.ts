@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
@@ -11,6 +10,7 @@ import { replaceCertificate, type TlsContext } from '../../../src/platform/http/
 import { createHttpServer } from '../../../src/platform/http/server.ts'
 import { newTicketChain, ticketKeysAt, untilNextPeriod } from '../../../src/platform/http/session-tickets.ts'
 import { readTlsFiles } from '../../../src/platform/http/tls.ts'
+import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
