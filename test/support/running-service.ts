@@ -80,12 +80,14 @@ export class OperatorApi {
     this.token = readFileSync(join(folder, 'operator-token'), 'utf8').trim()
   }
 
+  /** @param content the body, or what makes it for an attempt: one that was answered 503 may have been done */
   async call<Answer = Record<string, unknown>>(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
-    body?: object,
+    content?: object | ((attempt: number) => object),
   ): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
+      const body = typeof content === 'function' ? content(attempt) : content
       const response = await fetch(`${this.url}/admin/v1${path}`, {
         method,
         headers: {
@@ -105,12 +107,14 @@ export class OperatorApi {
 
   /** Creates a customer on the allow list with one client that may stream. */
   async createClient(): Promise<TestClient> {
-    const name = `customer ${process.hrtime.bigint()} ${this.#names++}`
-    const { id: customerId } = await this.call<{ id: string }>('POST', '/customers', { name, streaming: true })
+    const { id: customerId } = await this.call<{ id: string }>('POST', '/customers', () => ({
+      name: `customer ${process.hrtime.bigint()} ${this.#names++}`,
+      streaming: true,
+    }))
     const client = await this.call<{ client_id: string; client_secret: string }>(
       'POST',
       `/customers/${customerId}/clients`,
-      { name: 'reader', scopes: [STREAM_SCOPE] },
+      (attempt) => ({ name: attempt === 1 ? 'reader' : `reader ${attempt}`, scopes: [STREAM_SCOPE] }),
     )
     return { customerId, clientId: client.client_id, clientSecret: client.client_secret }
   }

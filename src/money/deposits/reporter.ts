@@ -33,7 +33,7 @@ const WAIT_MILLISECONDS_MAX = { alone: 5, besideOthers: 20 } as const
  * `groupsMax` groups are committed concurrently, so some are prepared while others wait for the disk. A group has up to
  * `reportsMax` reports. Groups with deposits for the same profile lock its balance one after the other, and in larger
  * groups each report waits less for that lock. The embedded store has one connection, and a group of 50 occupies it for
- * about 50 ms.
+ * up to 100 ms (521 deposits per second, docs/measurements/orchestration.md).
  */
 const GROUPS = {
   postgres: { groupsMax: 4, reportsMax: 150 },
