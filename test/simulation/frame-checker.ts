@@ -152,7 +152,8 @@ export class FrameChecker {
   }
 
   #onReply({ type, channels = [] }: Message): void {
-    this.replies += 1
+    // A notice that a reload ended a subscription answers no request, and has a message.
+    if (!channels.some(({ success, message }) => success && message !== undefined)) this.replies += 1
     for (const { type: channel, params, success, resumed } of channels) {
       if (!success) {
         this.counts.refused += 1

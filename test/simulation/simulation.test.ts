@@ -77,4 +77,24 @@ describe('runs that once failed, in as few events as fail', () => {
       ],
     })
   })
+
+  it('a client resumes from what it held when no reply was under way, although a reload ended a subscription', () => {
+    simulate(42_000_109, {
+      events: [
+        { kind: 'connect', client: 1, gateway: 0, kernelBytes: 16_384, seed: 66_763_232 },
+        { kind: 'subscribe', client: 1, seed: 473_022_927 },
+        { kind: 'pass', milliseconds: 0.254 },
+        { kind: 'reload', market: 0, depth: 10, seed: 1_923_741_255 },
+        { kind: 'pass', milliseconds: 5.291 },
+        { kind: 'mood', client: 1, mood: 'paused' },
+        { kind: 'update', market: 1, seed: 1_033_995_822, count: 2 },
+        { kind: 'pass', milliseconds: 0.091 },
+        { kind: 'unsubscribe', client: 1, seed: 1_210_836_831 },
+        { kind: 'subscribe', client: 1, seed: 857_969_802 },
+        { kind: 'pass', milliseconds: 0.445 },
+        { kind: 'pass', milliseconds: 0.211 },
+        { kind: 'mood', client: 1, mood: 'fast' },
+      ],
+    })
+  })
 })
