@@ -40,6 +40,7 @@ interface Entry {
   readonly params?: { readonly market: string; readonly depth?: number; readonly resume?: string }
   readonly success: boolean
   readonly resumed?: boolean
+  readonly message?: string
 }
 
 interface Message {
