@@ -2,7 +2,8 @@
  * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines, the same on both
  * engines. The connection is given back exactly once and without an open transaction, and the caller gets its result or
  * an error by its deadline, even when the connection needs longer. A transaction's statements issued in one
- * event-loop tick are sent together, in one exchange with the engine. When one fails, those after it are not executed.
+ * event-loop tick are sent together, in one exchange with the engine. When one fails, those after it are not executed,
+ * and have its error.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -93,6 +94,8 @@ export class CallerConnection implements StoreConnection {
   readonly #options: CallerConnectionOptions
   #state: State = 'held'
   #inTransaction = false
+  /** `commit` or `rollback` was issued: a later statement would be stored by itself. */
+  #isEnding = false
   #statements = 0
   readonly #waiting: Waiting[] = []
   /** Settles when no statement runs and none waits. Never rejects. */
@@ -106,6 +109,7 @@ export class CallerConnection implements StoreConnection {
   }
 
   async execute(text: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    assert(!this.#isEnding, 'a transaction was used after its end')
     return await this.#run(text, parameters, true)
   }
 
@@ -119,6 +123,7 @@ export class CallerConnection implements StoreConnection {
   }
 
   async commit(): Promise<void> {
+    this.#isEnding = true
     const { command } = await this.#run('commit', [])
     this.#inTransaction = false
     // PostgreSQL reports success when a failed transaction commits, with the command tag ROLLBACK.
@@ -128,6 +133,7 @@ export class CallerConnection implements StoreConnection {
   }
 
   async rollback(): Promise<void> {
+    this.#isEnding = true
     // There is no transaction to roll back after the deadline or a lost connection.
     if (this.#state !== 'held' || !this.#options.connection.isAlive) return
     await this.#run('rollback', [])
@@ -200,7 +206,8 @@ export class CallerConnection implements StoreConnection {
       for (const [index, { resolve, reject }] of all.entries()) {
         const outcome = outcomes[index]
         if (outcome !== undefined) resolve(outcome)
-        else reject(errorOf(failure as Error, index === outcomes.length))
+        // Also those that were not executed: whichever error the work sees first, it is the one that decides on a retry.
+        else reject(failure)
       }
     } catch (error) {
       for (const { reject } of all) reject(error)
@@ -256,10 +263,4 @@ export class CallerConnection implements StoreConnection {
     const wait = Math.min(TRANSACTION_IDLE_MILLISECONDS_MAX - idleMilliseconds, Math.max(untilDeadline, 1))
     this.#idleTimer = clock.schedule(wait, () => this.#watchIdle())
   }
-}
-
-/** A statement's error. @param hasFailed whether it is the one that failed: the others were not executed */
-function errorOf(failure: Error, hasFailed: boolean): Error {
-  if (hasFailed || !(failure instanceof StatementFailed)) return failure
-  return new StatementFailed('an earlier statement in the transaction failed', IN_FAILED_TRANSACTION)
 }
