@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { EXTENDED_SUBPROTOCOL } from '../../src/contract/channels.ts'
 import type { Session } from '../../src/streaming/gateway/session.ts'
-import { FakeTransport } from '../support/fake-transport.ts'
+import { ANY_TOKEN, FakeTransport } from '../support/fake-transport.ts'
 import { Random } from '../support/random.ts'
 import { FrameChecker, type FrameCounts, Violation } from './frame-checker.ts'
 import type { GatewayNode } from './gateway-node.ts'
@@ -65,19 +65,7 @@ export class Client {
       this.checker.onText(text)
     })
     this.transport.subprotocol = this.isExtended ? EXTENDED_SUBPROTOCOL : ''
-    this.session = node.hub.open(
-      this.transport,
-      {
-        clientId: 'client',
-        customerId: 'customer',
-        scopes: new Set(),
-        tokenId: 'token',
-        keyId: 'key',
-        issuedAtSeconds: 0,
-        expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
-      },
-      'session',
-    )
+    this.session = node.hub.open(this.transport, ANY_TOKEN, 'session')
     this.#outgoing = []
   }
 

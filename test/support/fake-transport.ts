@@ -4,6 +4,17 @@
  */
 import type { TransportPort } from '../../src/streaming/gateway/outbox.ts'
 
+/** A client's token, for a session whose rights are not the matter. */
+export const ANY_TOKEN = {
+  clientId: 'client',
+  customerId: 'customer',
+  scopes: new Set<string>(),
+  tokenId: 'token',
+  keyId: 'key',
+  issuedAtSeconds: 0,
+  expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
+}
+
 interface Write {
   readonly bytes: Buffer
   readonly onWritten: (() => void) | undefined

@@ -1,7 +1,7 @@
 /** A client socket whose other end is a session in a simulation's hub: the service's own code. */
 import type { Session } from '../../src/streaming/gateway/session.ts'
 import { FakeSocket } from './client-platform.ts'
-import { FakeTransport } from './fake-transport.ts'
+import { ANY_TOKEN, FakeTransport } from './fake-transport.ts'
 import type { StreamSimulation } from './stream-simulation.ts'
 
 export class HubSocket extends FakeSocket {
@@ -20,15 +20,7 @@ export class HubSocket extends FakeSocket {
 
   join(simulation: StreamSimulation, protocol: string): void {
     this.transport.subprotocol = protocol
-    this.session = simulation.hub.open(this.transport, {
-      clientId: 'client',
-      customerId: 'customer',
-      scopes: new Set(),
-      tokenId: 'token',
-      keyId: 'key',
-      issuedAtSeconds: 0,
-      expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
-    })
+    this.session = simulation.hub.open(this.transport, ANY_TOKEN)
     this.onRequest = (request) => this.session?.receive({ data: Buffer.from(JSON.stringify(request)), isBinary: false })
     this.open(protocol)
   }

@@ -14,7 +14,7 @@ import type { ReceiptSigner } from '../../src/streaming/sequencing/receipt-signe
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
-import { FakeTransport } from './fake-transport.ts'
+import { ANY_TOKEN, FakeTransport } from './fake-transport.ts'
 import { MarketHistory } from './market-history.ts'
 import { MarketNoise, type NoiseOptions } from './market-noise.ts'
 import { Random } from './random.ts'
@@ -190,15 +190,7 @@ export class StreamSimulation {
   connect(kernelBytes = 8_192): SimulatedClient {
     const verifier = new StreamVerifier(this.histories)
     const transport = new WatchedTransport(kernelBytes, (text) => verifier.onText(text), this.histories)
-    const session = this.hub.open(transport, {
-      clientId: 'client',
-      customerId: 'customer',
-      scopes: new Set(),
-      tokenId: 'token',
-      keyId: 'key',
-      issuedAtSeconds: 0,
-      expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
-    })
+    const session = this.hub.open(transport, ANY_TOKEN)
     return { verifier, transport, session, unsubscribesAsked: 0 }
   }
 

@@ -18,7 +18,7 @@ import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
-import { FakeTransport } from './fake-transport.ts'
+import { ANY_TOKEN, FakeTransport } from './fake-transport.ts'
 import { LossyLink } from './lossy-link.ts'
 import { MarketHistory } from './market-history.ts'
 import { MarketNoise } from './market-noise.ts'
@@ -184,15 +184,7 @@ export class WantedGateway {
       if (subprotocol === '') verifier.onText(text)
     })
     transport.subprotocol = subprotocol
-    const session = this.hub.open(transport, {
-      clientId: 'client',
-      customerId: 'customer',
-      scopes: new Set(),
-      tokenId: 'token',
-      keyId: 'key',
-      issuedAtSeconds: 0,
-      expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
-    })
+    const session = this.hub.open(transport, ANY_TOKEN)
     return { session, transport, verifier, texts }
   }
 

@@ -1,8 +1,9 @@
 /**
- * The lifecycle of the embedded store's thread: start, one request at a time, restart when it exits or does not answer. PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after
- * a crash: committed transactions are kept, the open one is lost. Lack of disk space, memory or file descriptors also
- * ends the thread. The next one is started when they are available. It never repeats a statement, and never runs two
- * threads on one folder.
+ * The lifecycle of the embedded store's thread: start, one request at a time, restart when it exits or does not answer.
+ * PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after a crash:
+ * committed transactions are kept, the open one is lost. Lack of disk space, memory or file descriptors also ends the
+ * thread. The next one is started when they are available. It never repeats a statement, and never runs two threads on
+ * one folder.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'

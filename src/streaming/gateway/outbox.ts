@@ -1,7 +1,8 @@
 /**
- * One accepted WebSocket (`Transport`), the frames written to it (`Chunk`), and its write side (`Outbox`): write coalescing and backpressure. `ws` reads,
- * pings and closes. Finished frames are written straight to the socket under it. A frame is one write, so frames from
- * `ws` itself (pongs, close) are only ever between them, and nothing is written once the connection is closing.
+ * One accepted WebSocket (`Transport`), the frames written to it (`Chunk`), and its write side (`Outbox`): write
+ * coalescing and backpressure. `ws` reads, pings and closes. Finished frames are written straight to the socket under
+ * it. A frame is one write, so frames from `ws` itself (pongs, close) are only ever between them, and nothing is written
+ * once the connection is closing.
  *
  * Frames fanned out in a tick leave in one write. With a write interval, the frames of several ticks do: they are
  * gathered until the hub flushes the outbox, another message is sent, or more bytes than the high-water mark wait. The

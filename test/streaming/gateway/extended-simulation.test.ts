@@ -3,6 +3,7 @@ import type { Session } from '../../../src/streaming/gateway/session.ts'
 import { expectEqual } from '../../support/expect-equal.ts'
 import { cutTo, ExtendedVerifier } from '../../support/extended-verifier.ts'
 import type { FakeTransport } from '../../support/fake-transport.ts'
+import { ANY_TOKEN } from '../../support/fake-transport.ts'
 import { note } from '../../support/note.ts'
 import { Random } from '../../support/random.ts'
 import { newReceiptIssuer, proofOf, signerOf } from '../../support/receipts.ts'
@@ -55,15 +56,7 @@ class Actor {
     }
     this.transport = new WatchedTransport(kernelBytes, onText, this.#simulation.histories)
     this.transport.subprotocol = 'tidegate.v1'
-    this.session = this.#simulation.hub.open(this.transport, {
-      clientId: 'client',
-      customerId: 'customer',
-      scopes: new Set(),
-      tokenId: 'token',
-      keyId: 'key',
-      issuedAtSeconds: 0,
-      expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
-    })
+    this.session = this.#simulation.hub.open(this.transport, ANY_TOKEN)
     this.#send({ type: 'subscribe', channels: [{ type: 'heartbeat' }] })
   }
 

@@ -1,7 +1,7 @@
 /** `stream.write_interval_ms`: the frames of several ticks leave in one write, and a reader sees no other difference. */
 import { describe, expect, test } from 'vitest'
 import { EXTENDED_SUBPROTOCOL } from '../../../src/contract/channels.ts'
-import { FakeTransport } from '../../support/fake-transport.ts'
+import { ANY_TOKEN, FakeTransport } from '../../support/fake-transport.ts'
 import { Random } from '../../support/random.ts'
 import { type SETTINGS, StreamSimulation, testMarket } from '../../support/stream-simulation.ts'
 import { deepBook, type LiveClient, LiveStream, levels } from './live-stream.ts'
@@ -28,15 +28,7 @@ function connect(simulation: StreamSimulation, place: number): Reader {
   const texts: string[] = []
   const transport = new FastTransport(100_000_000, (text) => texts.push(text))
   if (place % 2 === 1) transport.subprotocol = EXTENDED_SUBPROTOCOL
-  const session = simulation.hub.open(transport, {
-    clientId: 'client',
-    customerId: 'customer',
-    scopes: new Set(),
-    tokenId: 'token',
-    keyId: 'key',
-    issuedAtSeconds: 0,
-    expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
-  })
+  const session = simulation.hub.open(transport, ANY_TOKEN)
   const send = (request: unknown) => session.receive({ data: Buffer.from(JSON.stringify(request)), isBinary: false })
   return { texts, transport, send }
 }

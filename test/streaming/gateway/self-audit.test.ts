@@ -153,6 +153,15 @@ class AuditedStream {
   }
 }
 
+const SMALL = {
+  seed: 1,
+  depth: 5,
+  levels: 20,
+  changesMax: 3,
+  updateMilliseconds: 50,
+  writeIntervalMilliseconds: 0,
+}
+
 describe('the self-audit', () => {
   test('the self-audit finds no difference in correct books, and counts its audits', async () => {
     await fc.assert(
@@ -194,14 +203,7 @@ describe('the self-audit', () => {
   })
 
   test('the self-audit audits no stale market, and continues when it is live again', async () => {
-    const stream = new AuditedStream({
-      seed: 1,
-      depth: 5,
-      levels: 20,
-      changesMax: 3,
-      updateMilliseconds: 50,
-      writeIntervalMilliseconds: 0,
-    })
+    const stream = new AuditedStream(SMALL)
     stream.sequencer.offer({ type: 'lost', reason: 'the test says so' })
     stream.run(2 * CYCLE_MILLISECONDS)
     expect(await stream.metric('tidegate_self_audits_total')).toBeUndefined()
@@ -212,14 +214,7 @@ describe('the self-audit', () => {
   })
 
   test('the self-audit removes the series of a removed market', async () => {
-    const stream = new AuditedStream({
-      seed: 1,
-      depth: 5,
-      levels: 20,
-      changesMax: 3,
-      updateMilliseconds: 50,
-      writeIntervalMilliseconds: 0,
-    })
+    const stream = new AuditedStream(SMALL)
     stream.run(CYCLE_MILLISECONDS)
     expect(await stream.metric('tidegate_self_audit_mismatches_total')).toBe('0')
     stream.isThere = false
@@ -229,14 +224,7 @@ describe('the self-audit', () => {
   })
 
   test('the self-audit does nothing after it is stopped', () => {
-    const stream = new AuditedStream({
-      seed: 1,
-      depth: 5,
-      levels: 20,
-      changesMax: 3,
-      updateMilliseconds: 50,
-      writeIntervalMilliseconds: 0,
-    })
+    const stream = new AuditedStream(SMALL)
     stream.run(10_100)
     stream.audit.stop()
     stream.fault = 'replica'
