@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { dashboard as makeDashboard } from '../../scripts/grafana-dashboard.mjs'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
 import { GatewayProcesses, type GatewayProcessesOptions } from '../../src/streaming/gateway/gateway-processes.ts'
+import { collectGarbage } from '../support/garbage.ts'
 import { type MetricFamily, readOpenMetrics } from '../support/open-metrics.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
@@ -82,7 +83,15 @@ beforeAll(async () => {
       live.set(family.kind === 'counter' ? `${family.name}_total` : family.name, family)
     return [...table].filter(([name, row]) => isPresent(row) && !live.has(name))
   }
-  await vi.waitFor(async () => expect(await missing()).toEqual([]), { timeout: 45_000 })
+  // Has its label only after a first collection, which this process may not have needed yet.
+  collectGarbage()
+  await vi.waitFor(
+    async () => {
+      expect(await missing()).toEqual([])
+      expect(live.get('nodejs_gc_duration_seconds')?.samples).not.toEqual([])
+    },
+    { timeout: 45_000 },
+  )
 })
 
 afterAll(async () => {

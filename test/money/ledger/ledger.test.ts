@@ -452,8 +452,10 @@ describe('postings that were read before', () => {
       const changed = await readLater('1 day')
       expect(changed).toHaveLength(1)
       const [{ first_id = 0, last_id = 0 } = {}] = changed
-      expect(id).toBeGreaterThanOrEqual(Number(first_id))
-      expect(id).toBeLessThanOrEqual(Number(last_id))
+      // The id before the credit's may be the last one of the earlier segment.
+      const changedId = statement.startsWith('insert') ? id - 1 : id
+      expect(changedId).toBeGreaterThanOrEqual(Number(first_id))
+      expect(changedId).toBeLessThanOrEqual(Number(last_id))
       const found = difference === 0n ? [] : [{ account: `available of ${a}`, asset: 'USD', difference }]
       expect(byAmount((await compare()).differences).filter(({ account }) => account !== 'external')).toEqual(found)
       await change(filled(opposite))
