@@ -51,7 +51,7 @@ beforeAll(async () => {
       `/clients/${clientId}`,
       `/customers/connections/${connection.id}`,
     ],
-    ...['/review', '/review/rules', '/review/addresses', `/review/accounts/${pendingAccountId}`],
+    ...['/review', '/review/accounts', '/review/rules', '/review/addresses', `/review/accounts/${pendingAccountId}`],
     ...[`/review/rules/${pendingRuleId}`, '/money/deposits', `/money/deposits/${deposit.id}`],
     ...['/money/orchestrations', `/money/orchestrations/${delivery.orchestration_id}`, '/money/deliveries'],
     ...[`/money/deliveries/${delivery.id}`, '/money/balances', `/money/profiles/${profileId}`, '/money/desk'],

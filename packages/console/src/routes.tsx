@@ -22,6 +22,7 @@ import { OrchestrationPage } from './pages/orchestration.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { OwnLoginPage } from './pages/own-login.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
+import { QueuePage } from './pages/queue.tsx'
 import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review.tsx'
 import { RulePage } from './pages/rule.tsx'
 import { SettingsPage } from './pages/settings.tsx'
@@ -50,7 +51,8 @@ const ROUTES: readonly Route[] = [
   record('customers', 'Customer', (id) => <CustomerPage key={id} id={id} />),
   record('customers/connections', 'Connection', (id) => <ConnectionPage key={id} id={id} />),
   record('clients', 'Client', (id) => <ClientPage key={id} id={id} />),
-  [/^\/review$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
+  [/^\/review$/, () => ({ title: 'Queue', content: <QueuePage /> })],
+  [/^\/review\/accounts$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
   [/^\/review\/rules$/, () => ({ title: 'Rules', content: <RulesPage /> })],
   [/^\/review\/requests$/, () => ({ title: 'Four eyes', content: <RequestsPage /> })],
   [/^\/review\/addresses$/, () => ({ title: 'Addresses', content: <AddressesPage /> })],

@@ -18,7 +18,7 @@ const CONSEQUENCES: Readonly<Record<string, string>> = {
   ERROR: 'Its profile gets no addresses or rules until it is approved.',
 }
 
-const BACK = { path: '/review', label: 'Accounts' }
+const BACK = { path: '/review/accounts', label: 'Accounts' }
 
 export function AccountPage({ id }: { readonly id: string }) {
   const account = useGet(`/accounts/${id}`)

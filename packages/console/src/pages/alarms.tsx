@@ -59,7 +59,7 @@ export function Alarms({
       'assign it to a profile, or return it',
       '/money/deposits?unattributed=true',
     ),
-    alarm(accounts, 'info', 'account', 'to review', '/review', 'accounts'),
+    alarm(accounts, 'info', 'account', 'to review', '/review/accounts', 'accounts'),
     alarm(rules, 'info', 'rule', 'to approve', '/review/rules'),
     pausedAlarm(controls.document),
     ...guessAlarms(guesses.document?.items ?? []),

@@ -1,4 +1,4 @@
-/** Review: accounts, rules, requests for a second person, address owners, and address pools. */
+/** Review, beside its queue: accounts, rules, requests for a second person, address owners, and address pools. */
 import type { ComponentChildren } from 'preact'
 import { call, type Problem } from '../base/api.ts'
 
@@ -15,9 +15,10 @@ import { Card, Empty, Id, PageHead, ProblemNote, Status, Tabs, Time } from '../u
 import { ListTable, Table } from '../ui/table.tsx'
 import { routeText } from './rule-text.ts'
 
-function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
+export function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
   const tabs = [
-    { path: '/review', label: 'Accounts' },
+    { path: '/review', label: 'Queue' },
+    { path: '/review/accounts', label: 'Accounts' },
     { path: '/review/rules', label: 'Rules' },
     ...(can('GET /change-requests') ? [{ path: '/review/requests', label: 'Four eyes' }] : []),
     { path: '/review/addresses', label: 'Addresses' },

@@ -29,7 +29,7 @@ export const PLACES: readonly Place[] = [
     icon: 'review',
     key: 'r',
     needs: 'GET /accounts',
-    words: 'accounts rules approve',
+    words: 'queue accounts rules approve waits',
   },
   {
     path: '/money',
