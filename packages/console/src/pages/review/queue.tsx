@@ -2,17 +2,17 @@
  * One queue of everything that waits for a person, the oldest first, with its reason and its full destination. It is
  * read from the lists that the person may see, and opens each record, where the decision is made.
  */
-import { Problem, type Query } from '../base/api.ts'
-import { plural, words } from '../base/format.ts'
-import type { ItemOf, ListPath } from '../base/operator-api.ts'
-import { type Resource, useGet } from '../base/resource.ts'
-import { can } from '../base/session.ts'
-import { Customer } from '../ui/customer.tsx'
-import { filterOf, SelectFilter } from '../ui/filters.tsx'
-import { Amount, Card, Empty, Loading, ProblemNote, Time } from '../ui/parts.tsx'
-import { type Place, PlaceFacts } from '../ui/place.tsx'
-import { Table } from '../ui/table.tsx'
-import { ReviewFrame } from './review.tsx'
+import { Problem, type Query } from '../../base/api.ts'
+import { plural, words } from '../../base/format.ts'
+import type { ItemOf, ListPath } from '../../base/operator-api.ts'
+import { type Resource, useGet } from '../../base/resource.ts'
+import { can } from '../../base/session.ts'
+import { Customer } from '../../ui/customer.tsx'
+import { filterOf, SelectFilter } from '../../ui/filters.tsx'
+import { Amount, Card, Empty, Loading, ProblemNote, Time } from '../../ui/parts.tsx'
+import { type Place, PlaceFacts } from '../../ui/place.tsx'
+import { Table } from '../../ui/table.tsx'
+import { ReviewFrame } from './lists.tsx'
 
 /** A record that waits for a person. */
 interface Waiting {

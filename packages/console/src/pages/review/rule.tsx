@@ -1,15 +1,15 @@
 /** One rule and the decision about it. */
-import { call } from '../base/api.ts'
-import type { Schema } from '../base/operator-api.ts'
-import { useGet } from '../base/resource.ts'
-import { can } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
-import { Customer } from '../ui/customer.tsx'
-import { Card, Facts, Id, NotLoaded, PageHead, Status, Time } from '../ui/parts.tsx'
-import { PlaceFacts } from '../ui/place.tsx'
-import { AuditCard } from './audit.tsx'
-import { NotesCard } from './notes.tsx'
-import { PendingRequests } from './pending-requests.tsx'
+import { call } from '../../base/api.ts'
+import type { Schema } from '../../base/operator-api.ts'
+import { useGet } from '../../base/resource.ts'
+import { can } from '../../base/session.ts'
+import { ask } from '../../ui/action-dialog.tsx'
+import { Customer } from '../../ui/customer.tsx'
+import { Card, Facts, Id, NotLoaded, PageHead, Status, Time } from '../../ui/parts.tsx'
+import { PlaceFacts } from '../../ui/place.tsx'
+import { AuditCard } from '../audit.tsx'
+import { NotesCard } from '../notes.tsx'
+import { PendingRequests } from '../pending-requests.tsx'
 
 const BACK = { path: '/review/rules', label: 'Rules' }
 

@@ -1,16 +1,16 @@
 /** One account and the decision about it. */
-import { call } from '../base/api.ts'
-import { words } from '../base/format.ts'
-import type { Schema } from '../base/operator-api.ts'
-import { useGet } from '../base/resource.ts'
-import { href } from '../base/router.ts'
-import { can } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
-import { Customer } from '../ui/customer.tsx'
-import { Card, Facts, Id, idFact, Json, NotLoaded, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
-import { AuditCard } from './audit.tsx'
-import { NotesCard } from './notes.tsx'
-import { PendingRequests } from './pending-requests.tsx'
+import { call } from '../../base/api.ts'
+import { words } from '../../base/format.ts'
+import type { Schema } from '../../base/operator-api.ts'
+import { useGet } from '../../base/resource.ts'
+import { href } from '../../base/router.ts'
+import { can } from '../../base/session.ts'
+import { ask } from '../../ui/action-dialog.tsx'
+import { Customer } from '../../ui/customer.tsx'
+import { Card, Facts, Id, idFact, Json, NotLoaded, PageHead, ProblemNote, Status, timeFact } from '../../ui/parts.tsx'
+import { AuditCard } from '../audit.tsx'
+import { NotesCard } from '../notes.tsx'
+import { PendingRequests } from '../pending-requests.tsx'
 
 const CONSEQUENCES: Readonly<Record<string, string>> = {
   APPROVED: 'Its profile can get deposit addresses and rules, and its deposits are converted.',

@@ -1,19 +1,19 @@
 /** Review, beside its queue: accounts, rules, requests for a second person, address owners, and address pools. */
 import type { ComponentChildren } from 'preact'
-import { call, type Problem } from '../base/api.ts'
+import { call, type Problem } from '../../base/api.ts'
 
-import { count } from '../base/format.ts'
-import type { Schema } from '../base/operator-api.ts'
-import { useGet, useList } from '../base/resource.ts'
-import { location } from '../base/router.ts'
-import { can } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
-import { Customer, CustomerFilter } from '../ui/customer.tsx'
-import { filterOf, SelectFilter, TextFilter } from '../ui/filters.tsx'
-import { Icon } from '../ui/icons.tsx'
-import { Card, Empty, Id, PageHead, ProblemNote, Status, Tabs, Time } from '../ui/parts.tsx'
-import { ListTable, Table } from '../ui/table.tsx'
-import { routeText } from './rule-text.ts'
+import { count } from '../../base/format.ts'
+import type { Schema } from '../../base/operator-api.ts'
+import { useGet, useList } from '../../base/resource.ts'
+import { location } from '../../base/router.ts'
+import { can } from '../../base/session.ts'
+import { ask } from '../../ui/action-dialog.tsx'
+import { Customer, CustomerFilter } from '../../ui/customer.tsx'
+import { filterOf, SelectFilter, TextFilter } from '../../ui/filters.tsx'
+import { Icon } from '../../ui/icons.tsx'
+import { Card, Empty, Id, PageHead, ProblemNote, Status, Tabs, Time } from '../../ui/parts.tsx'
+import { ListTable, Table } from '../../ui/table.tsx'
+import { routeText } from '../rule-text.ts'
 
 export function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
   const tabs = [

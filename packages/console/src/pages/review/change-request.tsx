@@ -2,17 +2,17 @@
  * One request that needs a second person: the change, the record as the first person saw it, and the differences since
  * then. A confirmation names the version shown on this page.
  */
-import { type Answer, call, type Problem } from '../base/api.ts'
-import { words } from '../base/format.ts'
-import type { Schema } from '../base/operator-api.ts'
-import { useGet } from '../base/resource.ts'
-import { href } from '../base/router.ts'
-import { can, session } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
-import { Customer } from '../ui/customer.tsx'
-import { Amount, Badge, Card, Facts, Id, Json, NotLoaded, PageHead, Status, timeFact } from '../ui/parts.tsx'
-import { Exact, type Place, PlaceFacts } from '../ui/place.tsx'
-import { Table } from '../ui/table.tsx'
+import { type Answer, call, type Problem } from '../../base/api.ts'
+import { words } from '../../base/format.ts'
+import type { Schema } from '../../base/operator-api.ts'
+import { useGet } from '../../base/resource.ts'
+import { href } from '../../base/router.ts'
+import { can, session } from '../../base/session.ts'
+import { ask } from '../../ui/action-dialog.tsx'
+import { Customer } from '../../ui/customer.tsx'
+import { Amount, Badge, Card, Facts, Id, Json, NotLoaded, PageHead, Status, timeFact } from '../../ui/parts.tsx'
+import { Exact, type Place, PlaceFacts } from '../../ui/place.tsx'
+import { Table } from '../../ui/table.tsx'
 
 type Request = Schema<'ChangeRequestWithRecord'>
 type FieldChange = Schema<'FieldChange'>
