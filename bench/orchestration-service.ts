@@ -40,6 +40,7 @@ export function startOrchestrationService(db: Db): OrchestrationService {
     conversions: { assets: config.assets, parAssets: config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
     reviewAbove: new Map(),
+    gates: { reviewAbove: new Map() },
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }

@@ -34,6 +34,7 @@ const AREAS: readonly Area[] = [
     imports: ['platform', 'contract', 'access'],
     ranks: [
       ['accounts', 'ledger'],
+      ['gates'],
       ['controls', 'deposit-instructions', 'transfers'],
       ['deliveries', 'rules'],
       ['orchestrations'],

@@ -1,5 +1,5 @@
 /** Deliveries as rows with their money in transit, and owners that record their calls. */
-import type { ReviewLimits } from '../../src/money/controls/review.ts'
+import type { GateSettings } from '../../src/money/controls/gates.ts'
 import { createDeliveries, type NewDelivery } from '../../src/money/deliveries/create.ts'
 import type { Delivery } from '../../src/money/deliveries/model.ts'
 import type { DeliveryOwner, DeliveryOwners } from '../../src/money/deliveries/owner.ts'
@@ -8,6 +8,7 @@ import type { Reporter } from '../../src/money/deliveries/unknown-attempts.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
+import { OPEN_GATES } from './gates.ts'
 import { credit, type Owner } from './ledger.ts'
 
 /** The holder of the single token. */
@@ -23,9 +24,7 @@ export interface OwnerCall {
 }
 
 /** Owners that record their calls, including those in rolled-back transactions, and charge no fee. */
-export function recordingOwners(
-  reviewAbove: ReviewLimits = new Map(),
-): DeliveryOwners & { readonly calls: OwnerCall[] } {
+export function recordingOwners(gates: GateSettings = OPEN_GATES): DeliveryOwners & { readonly calls: OwnerCall[] } {
   const calls: OwnerCall[] = []
   const owner: DeliveryOwner = {
     async settled(_, delivery) {
@@ -42,7 +41,7 @@ export function recordingOwners(
         delivery,
       }),
   }
-  return { orchestrations: owner, deposits: owner, reviewAbove: () => reviewAbove, calls }
+  return { orchestrations: owner, deposits: owner, gates: () => gates, calls }
 }
 
 /** Creates deliveries for this profile, with their amounts moved from outside into transit. Returns their ids. */

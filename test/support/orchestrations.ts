@@ -1,5 +1,5 @@
 /** Orchestrations in a store without a service: starting, pricing and inspecting them. */
-import type { ReviewLimits } from '../../src/money/controls/review.ts'
+import type { GateSettings } from '../../src/money/controls/gates.ts'
 import type { ConvertSettings } from '../../src/money/orchestrations/convert.ts'
 import { createStepMetrics } from '../../src/money/orchestrations/metrics.ts'
 import type { PricingBook, PricingContext } from '../../src/money/orchestrations/pricing/context.ts'
@@ -12,6 +12,7 @@ import { nextCreationTimes } from '../../src/platform/store/creation-time.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
 import { captureLog } from './captured-log.ts'
+import { OPEN_GATES } from './gates.ts'
 import { bookedAsEntries, credit, ledgerDifferences, type Owner } from './ledger.ts'
 import { moneyViolations } from './money-oracles.ts'
 
@@ -23,7 +24,7 @@ export function convertSettings(
   changes: {
     readonly feeBps?: number
     readonly book?: () => PricingBook | undefined
-    readonly reviewAbove?: ReviewLimits
+    readonly gates?: GateSettings
   } = {},
 ): ConvertSettings {
   const pricing: PricingContext = {
@@ -41,7 +42,7 @@ export function convertSettings(
     isSandbox: false,
     bookOf: () => changes.book?.(),
   }
-  return { feeBps: changes.feeBps ?? 0, pricing, reviewAbove: changes.reviewAbove ?? new Map() }
+  return { feeBps: changes.feeBps ?? 0, pricing, gates: changes.gates ?? OPEN_GATES }
 }
 
 /** A live BTCUSD book with one level per side: `amount` at 50,000.00, and the same at 50,000.01. */

@@ -1,39 +1,41 @@
 /**
- * The gates: reasons why a profile's money must not be converted or sent now. A transaction reads them when it starts,
- * continues or cancels an orchestration, and when it hands out a delivery. For deliveries, they are also closed while
+ * Reads the gates: reasons why a profile's money must not be converted or sent now. A transaction reads them when it
+ * starts, continues or cancels a movement, and when it hands out a delivery. For deliveries, they are also closed while
  * the store is not the confirmed one. Reading changes and locks no row, so a transaction that found the gates open may
  * still finish after they close.
+ *
+ * One statement reads the profile's own gates and the pauses. Every other area has one reader, which sends at most one
+ * statement for all subjects, and none while its feature is off. All statements are sent together.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
-import { PAYMENT_REVIEW_DETAIL } from './review.ts'
+import { closedGates, type GateFinding, type GateSubject } from '../gates/model.ts'
+import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from './review.ts'
 import { isStoreOther } from './store-identity.ts'
 
-/** A movement of a profile's money, for which gates are read. */
-export interface GateSubject {
-  readonly profileId: string
-  readonly assets: readonly string[]
-  /** The assets in a conversion. */
-  readonly pair?: readonly [source: string, destination: string]
-  /** Crypto and fiat networks on which the money arrived or leaves. */
-  readonly networks: readonly string[]
-  /** Whether it is a payment that leaves the service. */
-  readonly isDelivery: boolean
-  /** Whether its amount is above `review_above.payments`. */
-  readonly needsReview?: boolean
-  /** Whether the operator released it. Only a pause stops it then. */
-  readonly isReleased?: boolean
+/** The settings by which gates close. */
+export interface GateSettings {
+  /** The setting `review_above.payments`. */
+  readonly reviewAbove: ReviewLimits
 }
 
-export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'REVIEW' | 'PAUSED'
+/** Returns an area's findings for each subject, in the same order. Undefined: no subject needs them, none was read. */
+type GateReader = <Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  settings: GateSettings,
+) => Promise<Findings> | undefined
 
-/** A closed gate. The detail is for the operator and contains no amount. */
-export interface GateFinding {
-  readonly code: GateCode
-  readonly detail: string
-}
+/** The closed gates of each subject, in subject order. */
+type Findings = readonly (readonly GateFinding[])[]
+
+/** Gates that are read before the conversion too. */
+const TERMS_READERS: readonly GateReader[] = []
+
+/** Gates that need the amount that leaves. Their subjects have one. */
+const AMOUNT_READERS: readonly GateReader[] = [readReview]
 
 interface Paused {
   readonly assets: readonly string[]
@@ -44,7 +46,7 @@ interface Paused {
   readonly restored: boolean
 }
 
-interface GateRow {
+interface ProfileRow {
   readonly profile_id: string
   readonly customer_enabled: boolean
   readonly account: ReviewedAccount | null
@@ -52,32 +54,64 @@ interface GateRow {
   readonly paused: Paused
 }
 
-/** Returns each subject's first closed gate, in the same order, or undefined when all are open. */
+/**
+ * Returns each subject's closed gates, in the order of GATE_CODES. LIMIT, REVIEW and SCREENING are read for subjects
+ * with an amount.
+ */
 export async function readGates<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],
-): Promise<readonly (GateFinding | undefined)[]> {
-  const findingOf = await gatesOf(
-    transaction,
-    subjects.map(({ profileId }) => profileId),
-    subjects.some(({ isDelivery }) => isDelivery),
+  settings: GateSettings,
+): Promise<Findings> {
+  const [ofProfile, ...others] = await Promise.all([
+    readProfileGates(
+      transaction,
+      subjects.map(({ profileId }) => profileId),
+      subjects.some(({ isDelivery }) => isDelivery),
+    ),
+    readTermsGates(transaction, subjects, settings),
+    readAmountGates(transaction, subjects, settings),
+  ])
+  return joined(subjects, [subjects.map(ofProfile), ...others])
+}
+
+/** Only the gates that depend on a movement's terms, such as its destination, for subjects whose profile was read. */
+export async function readTermsGates<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  settings: GateSettings,
+): Promise<Findings> {
+  return joined(
+    subjects,
+    await Promise.all(TERMS_READERS.flatMap((read) => read(transaction, subjects, settings) ?? [])),
   )
-  return subjects.map(findingOf)
+}
+
+/** Only the gates that need the amount, for the transaction that has just learned it. */
+export async function readAmountGates<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  settings: GateSettings,
+): Promise<Findings> {
+  const known = subjects.filter(({ amount }) => amount !== undefined)
+  const read = await Promise.all(AMOUNT_READERS.flatMap((each) => each(transaction, known, settings) ?? []))
+  const found = new Map(joined(known, read).map((findings, index) => [known[index], findings]))
+  return subjects.map((subject) => found.get(subject) ?? [])
 }
 
 /**
- * Returns the first closed gate of a subject with one of these profiles.
+ * Returns the gates of a subject with one of these profiles that depend on the profile, its customer and the pauses.
  *
  * @param areDeliveries whether a subject may be a delivery
  */
-export async function gatesOf<Tables>(
+export async function readProfileGates<Tables>(
   transaction: Transaction<Tables>,
   ids: readonly string[],
   areDeliveries: boolean,
-): Promise<(subject: GateSubject) => GateFinding | undefined> {
+): Promise<(subject: GateSubject) => readonly GateFinding[]> {
   const profileIds = [...new Set(ids)]
-  if (profileIds.length === 0) return () => undefined
-  const { rows } = await sql<GateRow>`
+  if (profileIds.length === 0) return () => []
+  const { rows } = await sql<ProfileRow>`
     select profiles.id as profile_id, customers.enabled as customer_enabled,
       case when accounts.id is not null then jsonb_build_object('review_status', accounts.review_status,
         'admin_disabled', accounts.admin_disabled, 'user_disabled', accounts.user_disabled) end as account,
@@ -95,39 +129,68 @@ export async function gatesOf<Tables>(
   `.execute(transaction)
   assert(rows.length === profileIds.length, 'a gate was asked for an unknown profile')
   const found = new Map(rows.map((row) => [row.profile_id, row]))
-  return (subject) => findingOf(subject, found.get(subject.profileId) as GateRow)
+  return (subject) => {
+    const row = found.get(subject.profileId) as ProfileRow
+    return closedGates(subject, [...profileFindings(row), ...pauseFindings(subject, row.paused)])
+  }
 }
 
-function findingOf(
-  subject: GateSubject,
-  { customer_enabled, account, owes, paused }: GateRow,
-): GateFinding | undefined {
-  const held = subject.isReleased === true ? undefined : holdOf(subject, { customer_enabled, account, owes })
-  if (held !== undefined) return held
-  const detail = pauseOf(subject, paused)
-  return detail === undefined ? undefined : { code: 'PAUSED', detail }
-}
-
-function holdOf(
-  { needsReview = false }: GateSubject,
-  { customer_enabled, account, owes }: Omit<GateRow, 'paused' | 'profile_id'>,
-): GateFinding | undefined {
-  if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
+function profileFindings({ customer_enabled, account, owes }: ProfileRow): readonly GateFinding[] {
+  const findings: GateFinding[] = []
+  const add = (code: 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE', detail: string) =>
+    findings.push({ code, detail, refusal: { code: REFUSALS[code], detail } })
+  if (!customer_enabled) add('CUSTOMER_DISABLED', 'the customer is disabled')
   const status = account === null ? undefined : summaryStatus(account)
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {
-    return { code: 'ACCOUNT_BLOCKED', detail: `the profile’s account is ${status}` }
+    add('ACCOUNT_BLOCKED', `the profile’s account is ${status}`)
   }
-  if (owes) return { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' }
-  return needsReview ? { code: 'REVIEW', detail: PAYMENT_REVIEW_DETAIL } : undefined
+  if (owes) add('RECEIVABLE', 'the profile owes money since a deposit was reversed')
+  return findings
 }
 
-function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {
+const REFUSALS = {
+  CUSTOMER_DISABLED: 'disabled',
+  ACCOUNT_BLOCKED: 'account_blocked',
+  RECEIVABLE: 'receivable',
+} as const
+
+function pauseFindings(subject: GateSubject, paused: Paused): readonly GateFinding[] {
+  const detail = pauseOf(subject, paused)
+  return detail === undefined ? [] : [{ code: 'PAUSED', detail, refusal: { code: 'paused', detail } }]
+}
+
+function pauseOf({ sourceAsset, asset, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {
   if (isDelivery && paused.restored) return 'deliveries are paused since the store was restored or promoted'
   if (isDelivery && paused.deliveries) return 'deliveries are paused'
-  const asset = assets.find((symbol) => paused.assets.includes(symbol))
-  if (asset !== undefined) return `the asset ${asset} is paused`
+  const symbol = [sourceAsset, asset].find((each) => paused.assets.includes(each))
+  if (symbol !== undefined) return `the asset ${symbol} is paused`
   const network = networks.find((name) => paused.networks.includes(name))
   if (network !== undefined) return `the network ${network} is paused`
-  const name = pair?.join('/')
-  return name !== undefined && paused.pairs.includes(name) ? `the pair ${name} is paused` : undefined
+  const pair = `${sourceAsset}/${asset}`
+  return sourceAsset !== asset && paused.pairs.includes(pair) ? `the pair ${pair} is paused` : undefined
+}
+
+/** Payments with a larger amount than `review_above.payments` wait for a person. Sends no statement. */
+function readReview<Tables>(
+  _: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  { reviewAbove }: GateSettings,
+): Promise<Findings> | undefined {
+  if (reviewAbove.size === 0) return undefined
+  const isReviewed = ({ isDelivery, asset, amount = 0n }: GateSubject) =>
+    isDelivery && needsReview(reviewAbove, asset, amount)
+  return Promise.resolve(
+    subjects.map((subject) =>
+      isReviewed(subject) ? [{ code: 'REVIEW' as const, detail: PAYMENT_REVIEW_DETAIL }] : [],
+    ),
+  )
+}
+
+function joined(subjects: readonly GateSubject[], read: readonly Findings[]): Findings {
+  return subjects.map((subject, index) =>
+    closedGates(
+      subject,
+      read.flatMap((findings) => findings[index] ?? []),
+    ),
+  )
 }

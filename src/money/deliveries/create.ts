@@ -7,6 +7,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate, locking } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
+import { type GateCode, type GatesWait, gatesText } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
@@ -35,8 +36,10 @@ export interface NewDelivery {
   readonly createdAt: string
   /** Copied to the transfer, and sent to the executor. */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** Why it waits with HOLD from the beginning. Absent: it is due at once. The next hand-out reads the gates again. */
-  readonly holdDetail?: string
+  /** The gates that it passes. Absent: none. */
+  readonly openedGates?: readonly GateCode[]
+  /** Why it waits from the beginning. Absent: it is due at once. The next hand-out reads the gates again. */
+  readonly wait?: GatesWait | undefined
 }
 
 const COLUMNS: readonly Column<NewDelivery>[] = [
@@ -52,8 +55,10 @@ const COLUMNS: readonly Column<NewDelivery>[] = [
   ['fails_to', 'text', ({ failsTo }) => failsTo],
   ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata)],
   ['status', 'text', () => 'WAITING'],
-  ['waiting_for', 'text', ({ holdDetail }) => (holdDetail === undefined ? null : 'HOLD')],
-  ['waiting_detail', 'text', ({ holdDetail }) => holdDetail ?? null],
+  ['waiting_for', 'text', ({ wait }) => wait?.waitingFor ?? null],
+  ['waiting_detail', 'text', ({ wait }) => wait?.detail ?? null],
+  ['gates', 'jsonb', ({ wait }) => (wait === undefined ? null : gatesText(wait))],
+  ['opened_gates', 'text', ({ openedGates = [] }) => `{${openedGates.join(',')}}`],
   ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
 ]
 
@@ -64,7 +69,7 @@ export async function createDeliveries<Tables>(
 ): Promise<void> {
   if (deliveries.length === 0) return
   const computed = {
-    hold_released: sql`deposit_id is not null`,
+    opened_gates: sql`opened_gates::text[]`,
     next_attempt_at: sql`clock_timestamp()`,
     updated_at: sql`created_at`,
   }
@@ -85,10 +90,16 @@ export async function lockDeliveryOf<Tables>(
   return rows[0]
 }
 
-/** Releases a waiting, locked delivery: from now on only a pause stops it, not the account's or customer's state. */
-export async function releaseDelivery<Tables>(transaction: Transaction<Tables>, { id }: DeliveryRow): Promise<void> {
+/** Opens gates for a waiting, locked delivery, and makes it due. */
+export async function releaseDelivery<Tables>(
+  transaction: Transaction<Tables>,
+  { id, opened_gates }: DeliveryRow,
+  gates: readonly GateCode[],
+): Promise<void> {
   await sql`
-    update deliveries set hold_released = true, next_attempt_at = clock_timestamp() where id = ${id}
+    update deliveries set opened_gates = ${[...new Set([...opened_gates, ...gates])]}::text[],
+      next_attempt_at = clock_timestamp()
+    where id = ${id}
   `.execute(transaction)
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
@@ -103,7 +114,7 @@ export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tabl
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
-function transferOf({ destination, owner, failsTo, holdDetail, ...delivery }: NewDelivery): NewTransfer {
+function transferOf({ destination, owner, failsTo, wait, openedGates, ...delivery }: NewDelivery): NewTransfer {
   const common = { ...delivery, direction: 'DEBIT', status: 'PENDING' } as const
   if ('crypto' in destination) {
     const { address, network } = destination.crypto

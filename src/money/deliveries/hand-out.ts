@@ -9,10 +9,10 @@ import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { unlessLocked } from '../../platform/store/lock-order.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
-import { type GateSubject, readGates } from '../controls/gates.ts'
-import { needsReview, type ReviewLimits } from '../controls/review.ts'
+import { type GateSettings, readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
-import { type DeliveryChannel, type DeliveryWait, networkOf, stepAfter } from './model.ts'
+import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
+import { type DeliveryChannel, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, endAttempts, failAll, giveUp } from './results.ts'
 import { type DeliveryRow, deliveryOf, isClaimRunning, lockDelivery, rowColumns } from './store.ts'
@@ -64,7 +64,7 @@ interface Holder {
 /** The decision about a due delivery. */
 type Verdict =
   | { readonly kind: 'handed-out' }
-  | { readonly kind: 'blocked'; readonly waitingFor: DeliveryWait; readonly detail: string }
+  | { readonly kind: 'blocked'; readonly wait: GatesWait }
   | { readonly kind: 'own-address' }
   | { readonly kind: 'overdue' }
 
@@ -78,14 +78,14 @@ export async function handOut<Tables>(
   for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
     const due = await lockDue(transaction, request, request.limit - claimed.length)
     if (due.length === 0) break
-    const verdicts = await decide(transaction, due, owners.reviewAbove())
+    const verdicts = await decide(transaction, due, owners.gates())
     const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
     const handedOut = those('handed-out')
     await claim(transaction, owners, handedOut, request)
     claimed.push(...handedOut.map(({ id, due_at: dueAt }) => ({ id, dueAt })))
     for (const [index, row] of due.entries()) {
       const verdict = verdicts[index] as Verdict
-      if (verdict.kind === 'blocked') await block(transaction, owners, row, verdict, BLOCKED_SECONDS)
+      if (verdict.kind === 'blocked') await block(transaction, owners, row, verdict.wait, BLOCKED_SECONDS)
     }
     const detail = `no outcome is known ${RETRY_HOURS} hours after the first request`
     for (const row of those('overdue')) await giveUp(transaction, owners, row, detail)
@@ -122,8 +122,8 @@ export async function handOutOne<Tables>(
   if (channel !== 'manual') refuse('the delivery is sent to deliveries.webhook_url')
   if (is_running && executor === request.executor) return false
   if (is_running) refuse(`the delivery is claimed by ${executor}`)
-  const [verdict] = await decide(transaction, [{ ...row, is_overdue: false }], owners.reviewAbove())
-  if (verdict?.kind === 'blocked') refuse(`the delivery waits: ${verdict.detail}`, verdict.waitingFor)
+  const [verdict] = await decide(transaction, [{ ...row, is_overdue: false }], owners.gates())
+  if (verdict?.kind === 'blocked') refuse(`the delivery waits: ${verdict.wait.detail}`, verdict.wait.waitingFor)
   if (verdict?.kind === 'own-address') refuse(OWN_ADDRESS)
   await claim(transaction, owners, [row], { channel, ...request })
   return true
@@ -170,12 +170,9 @@ async function lockDue<Tables>(
 async function decide<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly (DeliveryRow & Pick<DueRow, 'is_overdue'>)[],
-  reviewAbove: ReviewLimits,
+  settings: GateSettings,
 ): Promise<readonly Verdict[]> {
-  const findings = await readGates(
-    transaction,
-    rows.map((row) => deliveryGates(row, reviewAbove)),
-  )
+  const findings = await readGates(transaction, rows.map(deliveryGates), settings)
   const areOwn = await areOwnAddresses(
     transaction,
     rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined)),
@@ -183,25 +180,26 @@ async function decide<Tables>(
   return rows.map(({ is_overdue }, index): Verdict => {
     if (is_overdue) return { kind: 'overdue' }
     if (areOwn[index] === true) return { kind: 'own-address' }
-    const finding = findings[index]
-    if (finding === undefined) return { kind: 'handed-out' }
-    return { kind: 'blocked', waitingFor: finding.code === 'PAUSED' ? 'PAUSED' : 'HOLD', detail: finding.detail }
+    const wait = waitingForOf(findings[index] ?? [])
+    return wait === undefined ? { kind: 'handed-out' } : { kind: 'blocked', wait }
   })
 }
 
-/** A payment's gates. */
-export function deliveryGates(
-  { profile_id: profileId, asset, amount, attempt, destination, hold_released }: DeliveryRow,
-  reviewAbove: ReviewLimits,
-): GateSubject {
+/** A payment, as its gates see it. */
+export function deliveryGates(row: DeliveryRow): GateSubject {
+  const { owner, customerId, profileId, asset, amount, destination, attempt } = deliveryOf(row)
   return {
+    owner,
+    customerId,
     profileId,
-    assets: [asset],
+    sourceAsset: asset,
+    asset,
     networks: [networkOf(destination)],
+    destination,
+    amount,
     isDelivery: true,
-    // The review limit holds only a delivery that was never handed out, because an earlier attempt may have paid.
-    needsReview: attempt === 0 && needsReview(reviewAbove, asset, BigInt(amount)),
-    isReleased: hold_released,
+    // The review stops only a delivery that was never handed out, because an earlier attempt may have paid.
+    openedGates: attempt === 0 ? row.opened_gates : [...row.opened_gates, 'REVIEW'],
   }
 }
 
@@ -220,6 +218,7 @@ async function claim<Tables>(
       update deliveries set status = 'CLAIMED', channel = ${channel}, attempt = attempt + 1, executor = ${executor},
         next_attempt_at = clock_timestamp() + ${leaseSeconds} * interval '1 second',
         first_attempt_at = coalesce(first_attempt_at, clock_timestamp()), waiting_for = null, waiting_detail = null,
+        gates = null,
         updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
       where id = any(${ids}::uuid[])
       returning id, attempt

@@ -4,7 +4,6 @@
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
-import { PAYMENT_REVIEW_DETAIL } from '../controls/review.ts'
 
 export interface DeliveryMetrics {
   readonly lateSettles: Counter
@@ -22,7 +21,7 @@ const OPEN = sql`deliveries.status = statuses.status and deliveries.status not i
 
 const IN_REVIEW = sql<number>`(
   select count(*)::integer from (
-    select from deliveries where ${OPEN} and waiting_detail = ${PAYMENT_REVIEW_DETAIL} limit ${COUNTED_MAX}
+    select from deliveries where ${OPEN} and gates @> '[{"code": "REVIEW"}]' limit ${COUNTED_MAX}
   ) as held
 )`
 

@@ -19,14 +19,6 @@ export const DELIVERY_CHANNELS = ['manual', 'webhook'] as const
 
 export type DeliveryChannel = (typeof DELIVERY_CHANNELS)[number]
 
-/**
- * Why a delivery is not handed out. HOLD: the customer, account or profile is blocked, or the amount needs a review.
- * PAUSED: the operator has paused something.
- */
-export const DELIVERY_WAITS = ['HOLD', 'PAUSED'] as const
-
-export type DeliveryWait = (typeof DELIVERY_WAITS)[number]
-
 /** A payment's destination, with exactly one member. */
 export type DeliveryDestination =
   | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }

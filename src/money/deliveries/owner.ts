@@ -5,16 +5,13 @@
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { locking } from '../../platform/store/lock-order.ts'
-import type { ReviewLimits } from '../controls/review.ts'
+import type { GateSettings } from '../controls/gates.ts'
+import type { GatesWait } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
-import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
+import type { Delivery, DeliveryFailure } from './model.ts'
 
-export interface OwnerWait {
-  /** `OPERATOR`: the outcome is unknown, and the operator decides. */
-  readonly waitingFor: DeliveryWait | 'OPERATOR'
-  /** For the operator. */
-  readonly detail: string
-}
+/** Closed gates. `OPERATOR`: the outcome is unknown, and the operator decides. */
+export type OwnerWait = GatesWait | { readonly waitingFor: 'OPERATOR'; readonly detail: string; readonly gates?: never }
 
 /** The debit for a payment that was made after all, although it had failed. */
 export interface LateDebit {
@@ -42,12 +39,12 @@ export interface DeliveryOwner {
   waits<Tables>(transaction: Transaction<Tables>, delivery: Delivery, wait: OwnerWait | undefined): Promise<void>
 }
 
-/** The owners by kind, and the limits needed before a payment is handed out. */
+/** The owners by kind, and the settings by which a payment's gates close. */
 export interface DeliveryOwners {
   readonly orchestrations: DeliveryOwner
   readonly deposits: DeliveryOwner
-  /** The setting `review_above.payments`, read again for every hand-out. */
-  reviewAbove(): ReviewLimits
+  /** Read again for every hand-out. */
+  gates(): GateSettings
 }
 
 /** A locked delivery's owner. Its calls may lock the record behind the delivery. */

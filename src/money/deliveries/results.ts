@@ -11,10 +11,11 @@ import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
+import { type GatesWait, gatesText } from '../gates/model.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { changeTransfers } from '../transfers/store.ts'
-import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, type DeliveryWait, stepAfter } from './model.ts'
+import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, stepAfter } from './model.ts'
 import { type DeliveryOwners, type LateDebit, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
 import { ATTEMPT_OUTCOMES, type AttemptOutcome } from './tables.ts'
@@ -126,17 +127,18 @@ export async function block<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   row: DeliveryRow,
-  { waitingFor, detail }: { readonly waitingFor: DeliveryWait; readonly detail: string },
+  wait: GatesWait,
   secondsUntilNext: number,
 ): Promise<void> {
   await sql`
-    update deliveries set waiting_for = ${waitingFor}, waiting_detail = ${detail},
+    update deliveries set waiting_for = ${wait.waitingFor}, waiting_detail = ${wait.detail},
+      gates = ${gatesText(wait)}::jsonb,
       next_attempt_at = clock_timestamp() + ${secondsUntilNext} * interval '1 second'
     where id = ${row.id}
   `.execute(transaction)
-  if (row.waiting_for === waitingFor) return
+  if (row.waiting_for === wait.waitingFor && gatesText({ gates: row.gates ?? [] }) === gatesText(wait)) return
   const delivery = deliveryOf(row)
-  await ownerOf(transaction, owners, delivery).waits(transaction, delivery, { waitingFor, detail })
+  await ownerOf(transaction, owners, delivery).waits(transaction, delivery, wait)
 }
 
 /**
@@ -175,7 +177,7 @@ async function change<Tables>(
   set: ReturnType<typeof sql>,
 ): Promise<DeliveryRow> {
   const { rows } = await sql<DeliveryRow>`
-    update deliveries set ${set}, next_attempt_at = null, waiting_for = null, waiting_detail = null,
+    update deliveries set ${set}, next_attempt_at = null, waiting_for = null, waiting_detail = null, gates = null,
       updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
     where id = ${id} and status = ${status} and attempt = ${attempt}
     returning ${rowColumns}

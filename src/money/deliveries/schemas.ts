@@ -4,7 +4,8 @@ import { FIAT_NETWORKS } from '../../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../contract/crypto-networks.ts'
 import { PageQuery, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
-import { DELIVERY_CHANNELS, DELIVERY_STATUSES, DELIVERY_WAITS } from './model.ts'
+import { GATE_WAITS } from '../gates/model.ts'
+import { DELIVERY_CHANNELS, DELIVERY_STATUSES } from './model.ts'
 import { ATTEMPT_OUTCOMES } from './tables.ts'
 
 /** The most deliveries in one claim. One transaction claims all of them. */
@@ -93,7 +94,7 @@ const deliveryMembers = {
   executor: Type.Optional(Type.String()),
   lease_until: Type.Optional(Time),
   next_attempt_at: Type.Optional(Time),
-  waiting_for: Type.Optional(textChoice(DELIVERY_WAITS)),
+  waiting_for: Type.Optional(textChoice(GATE_WAITS)),
   waiting_detail: Type.Optional(Type.String()),
   reference: Type.Optional(Type.String({ description: 'The executor’s name for the payment' })),
   late: Type.Optional(Type.Boolean({ description: 'Settled after it had failed' })),

@@ -37,7 +37,8 @@ const ROW_COLUMNS = [
   'status',
   'attempt',
   'waiting_for',
-  'hold_released',
+  'gates',
+  'opened_gates',
   'reference',
   'late',
 ] as const satisfies readonly (keyof DeliveriesTable)[]

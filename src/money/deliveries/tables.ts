@@ -1,5 +1,6 @@
 /** This folder's tables for the query builder. The migration `deliveries` defines them. */
-import type { DeliveryChannel, DeliveryDestination, DeliveryStatus, DeliveryWait } from './model.ts'
+import type { GateCode, GateFinding, GateWait } from '../gates/model.ts'
+import type { DeliveryChannel, DeliveryDestination, DeliveryStatus } from './model.ts'
 
 export interface DeliveriesTable {
   id: string
@@ -20,9 +21,12 @@ export interface DeliveriesTable {
   executor: string | null
   next_attempt_at: string | null
   first_attempt_at: string | null
-  waiting_for: DeliveryWait | null
+  waiting_for: GateWait | null
   waiting_detail: string | null
-  hold_released: boolean
+  /** The closed gates at the last look. */
+  gates: readonly Pick<GateFinding, 'code' | 'detail'>[] | null
+  /** The gates that a release has opened for it. */
+  opened_gates: readonly GateCode[]
   request_body: string | null
   reference: string | null
   late: boolean

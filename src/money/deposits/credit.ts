@@ -4,12 +4,13 @@
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { gatesOf } from '../controls/gates.ts'
+import { readAmountGates, readProfileGates, readTermsGates } from '../controls/gates.ts'
 import { needsReview } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
+import type { GateFinding, GateSubject } from '../gates/model.ts'
 import type { LedgerAccount, Posting } from '../ledger/posting.ts'
 import { type Completion, completable } from '../orchestrations/at-once.ts'
-import type { ConvertSettings } from '../orchestrations/convert.ts'
+import { type ConvertSettings, conversionGates } from '../orchestrations/convert.ts'
 import { networksOf } from '../orchestrations/model.ts'
 import type { NewOrchestration } from '../orchestrations/start.ts'
 import { lockRulesOfInstructions, lockRulesOfProfiles, type ProfileRules } from '../rules/matching.ts'
@@ -38,6 +39,23 @@ export interface Credit extends Creditable {
   readonly ruleId: string | null
   readonly orchestrationId: string | null
   readonly wanted: Wanted | undefined
+  /** Whether its orchestration waits for a closed gate. */
+  readonly isWaiting?: boolean
+}
+
+/** The closed gates that leave a deposit with its profile, unconverted. At the others, its orchestration waits. */
+const CREDITED_ONLY = ['CUSTOMER_DISABLED', 'ACCOUNT_BLOCKED', 'RECEIVABLE', 'PAUSED'] as const
+
+type CreditedOnly = GateFinding & { readonly code: (typeof CREDITED_ONLY)[number] }
+
+function isCreditedOnly(finding: GateFinding): finding is CreditedOnly {
+  return CREDITED_ONLY.some((code) => code === finding.code)
+}
+
+/** An orchestration to start, with its closed gates. */
+interface Start {
+  readonly orchestrationId: string
+  readonly findings: readonly GateFinding[]
 }
 
 /** Returns each deposit's credit, in the same order. The rules read stay locked until the transaction ends. */
@@ -51,28 +69,31 @@ export async function decideCredits<Tables>(
   const heldFor = (creditable: Creditable) =>
     isHeldBack(creditable.deposit.secondary_status) ? 'HELD' : isInReview(creditable) ? 'REVIEW' : undefined
   const looking = deposits.filter((each) => !each.deposit.skips_rules && heldFor(each) === undefined)
-  const [matches, gateOf] = await Promise.all([
+  const [matches, profileGatesOf] = await Promise.all([
     findMatches(transaction, looking, settings),
-    gatesOf(
+    readProfileGates(
       transaction,
       looking.map(({ owner }) => owner.profileId),
       false,
     ),
   ])
-  const matched = looking.flatMap((creditable) => {
+  const starting = looking.flatMap((creditable) => {
     const found = matches.get(creditable)
-    return found?.kind === 'matched' ? [{ creditable, wanted: found.wanted }] : []
+    if (found?.kind !== 'matched') return []
+    const orchestrationId = newId()
+    return [{ creditable, orchestrationId, subject: subjectOf(creditable, found.wanted, orchestrationId) }]
   })
-  const findings = matched.map(({ creditable: { deposit, owner }, wanted }) =>
-    gateOf({
-      profileId: owner.profileId,
-      assets: [...new Set([deposit.asset, wanted.destinationAsset])],
-      ...(deposit.asset === wanted.destinationAsset ? {} : { pair: [deposit.asset, wanted.destinationAsset] as const }),
-      networks: [deposit.network, ...('crypto' in wanted.destination ? [wanted.destination.crypto.network] : [])],
-      isDelivery: false,
+  const termsFindings = await readTermsGates(
+    transaction,
+    starting.map(({ subject }) => subject),
+    settings.gates,
+  )
+  const starts = new Map<Creditable, Start>(
+    starting.map(({ creditable, orchestrationId, subject }, index) => {
+      const findings = [...profileGatesOf(subject), ...(termsFindings[index] ?? [])]
+      return [creditable, { orchestrationId, findings }]
     }),
   )
-  const closed = new Map(matched.map(({ creditable }, index) => [creditable, findings[index]?.code]))
   return deposits.map((creditable): Credit => {
     const { deposit } = creditable
     const held = heldFor(creditable)
@@ -82,17 +103,36 @@ export async function decideCredits<Tables>(
     const found = matches.get(creditable) as Match
     if (found.kind === 'credited') return creditedOnly(creditable, found.disposition, found.ruleId)
     const { wanted } = found
-    const code = closed.get(creditable)
-    if (code !== undefined) return creditedOnly(creditable, code, wanted.ruleId)
+    const { orchestrationId, findings } = starts.get(creditable) as Start
+    const closed = findings.find(isCreditedOnly)
+    if (closed !== undefined) return creditedOnly(creditable, closed.code, wanted.ruleId)
     return {
       ...creditable,
       disposition: 'ORCHESTRATED',
       bucket: 'in_transit',
       ruleId: wanted.ruleId,
-      orchestrationId: newId(),
+      orchestrationId,
       wanted,
+      isWaiting: findings.length > 0,
     }
   })
+}
+
+/** The orchestration started by a deposit, as its gates see it. */
+function subjectOf({ deposit, owner }: Creditable, wanted: Wanted, orchestrationId: string): GateSubject {
+  const { destination, destinationAsset } = wanted
+  return {
+    owner: { orchestrationId },
+    customerId: owner.customerId,
+    profileId: owner.profileId,
+    sourceAsset: deposit.asset,
+    asset: destinationAsset,
+    networks: [deposit.network, ...('crypto' in destination ? [destination.crypto.network] : [])],
+    destination,
+    amount: undefined,
+    isDelivery: false,
+    openedGates: [],
+  }
 }
 
 /** The credit for a deposit that no orchestration converts. */
@@ -220,7 +260,7 @@ export async function completionsOf<Tables>(
   if (settings === undefined) return []
   const starts = credits.flatMap((credit) => {
     const start = orchestrationOf(credit)
-    if (start === undefined || !('profile' in start.destination)) return []
+    if (start === undefined || credit.isWaiting === true || !('profile' in start.destination)) return []
     // The gates were read for the deposit's network, but its address may be for another network in the family.
     const isOpen = networksOf(start.source, start.destination).every((network) => network === credit.deposit.network)
     return isOpen ? [{ ...start, profile: start.destination.profile.profile_id }] : []
@@ -230,11 +270,17 @@ export async function completionsOf<Tables>(
     transaction,
     others.map(({ profile }) => profile),
   )
-  return completable(
+  const completions = await completable(
     starts.map(({ profile, ...start }) => ({
       ...start,
       destinationAccountId: profile === start.profileId ? start.accountId : (owners.get(profile)?.accountId ?? null),
     })),
     settings,
   )
+  const subjects = completions.map(({ start, done }) => ({
+    ...conversionGates({ ...start, openedGates: [] }),
+    amount: done.amounts.outgoing,
+  }))
+  const findings = await readAmountGates(transaction, subjects, settings.gates)
+  return completions.filter((_, index) => findings[index]?.length === 0)
 }

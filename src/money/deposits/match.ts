@@ -5,6 +5,7 @@
  */
 import { type Conversions, isConvertible } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
+import type { GateSettings } from '../controls/gates.ts'
 import type { ReviewLimits } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -43,6 +44,7 @@ export interface MatchSettings {
   minimumOf(asset: string): MinorUnits | undefined
   /** The setting `review_above.deposits`. */
   readonly reviewAbove: ReviewLimits
+  readonly gates: GateSettings
 }
 
 /** The orchestration to start with a deposit. */

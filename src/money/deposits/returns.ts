@@ -16,6 +16,7 @@ import type { Delivery, DeliveryDestination, DeliveryFailure } from '../deliveri
 import type { DeliveryOwner } from '../deliveries/owner.ts'
 import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
+import { GATE_CODES } from '../gates/model.ts'
 import { post } from '../ledger/ledger.ts'
 import { changeTransfers } from '../transfers/store.ts'
 import { lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
@@ -23,6 +24,9 @@ import type { ReturnBody } from './schemas.ts'
 import type { DepositsTable } from './tables.ts'
 import { shownSecondaryStatus, transferIdOf } from './transfer-entries.ts'
 import { isHeldBack } from './transitions.ts'
+
+/** The operator decides about a return, so only a pause stops it. */
+const RETURN_OPENS = GATE_CODES.filter((code) => code !== 'PAUSED')
 
 /** Returns a deposit's money, from its profile's `held` or `available`. */
 export async function returnDeposit<Tables>(
@@ -66,7 +70,7 @@ export async function returnDeposit<Tables>(
   const createdAt = times.get(customerId) as string
   const of = { customerId, profileId, accountId: deposit.account_id, owner: { depositId: id } }
   const sent = { asset, amount, destination, failsTo, groupId: id, createdAt, metadata: {} } as const
-  await createDeliveries(transaction, [{ id: deliveryId, ...of, ...sent }])
+  await createDeliveries(transaction, [{ id: deliveryId, ...of, ...sent, openedGates: RETURN_OPENS }])
 }
 
 /** Applies results to the deposits whose money the deliveries return. */

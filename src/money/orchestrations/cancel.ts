@@ -1,19 +1,20 @@
 /**
  * Cancels an orchestration for its customer. It becomes FAILED with code CANCELLED, and its money becomes available in
- * the asset it has by then. Cancelling is refused once the payment was handed out, and while a pause or a hold applies
- * to the money. The gates are read now, whatever `waiting_for` shows.
+ * the asset it has by then. Cancelling is refused once the payment was handed out, and while a pause, a hold or a
+ * screening applies to the money. The gates are read now, whatever `waiting_for` shows.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { type GateFinding, readGates } from '../controls/gates.ts'
+import { readGates } from '../controls/gates.ts'
 import { deliveryGates } from '../deliveries/hand-out.ts'
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { failAll } from '../deliveries/results.ts'
+import { type GateFinding, waitingForOf } from '../gates/model.ts'
 import { conversionGates } from './convert.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getOrchestration } from './lists.ts'
-import { type LockedOrchestration, lockOrchestration, noOrchestration } from './operator-actions.ts'
+import { type LockedOrchestration, lockOrchestration, noOrchestration, termsOf } from './operator-actions.ts'
 
 type Row = LockedOrchestration['row']
 
@@ -31,16 +32,19 @@ export async function cancelOrchestration<Tables>(
   const { row, delivery } = await lockOrchestration(transaction, id)
   if (row.fail_code !== 'CANCELLED') {
     if (row.status !== 'PROCESSING') throw refused(row.status, 'the orchestration is final')
-    if (row.step === 'convert') await cancelConversion(transaction, actor, row)
+    if (row.step === 'convert') await cancelConversion(transaction, owners, actor, row)
     else await cancelDelivery(transaction, owners, actor, row, delivery)
   }
   return (await getOrchestration(transaction, customerId, { id })) as string
 }
 
-async function cancelConversion<Tables>(transaction: Transaction<Tables>, actor: string, row: Row): Promise<void> {
-  const { profile_id: profileId, source_asset: sourceAsset, destination_asset: destinationAsset } = row
-  const subject = conversionGates({ ...row, profileId, sourceAsset, destinationAsset })
-  refuseHeld((await readGates(transaction, [subject]))[0])
+async function cancelConversion<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  actor: string,
+  row: Row,
+): Promise<void> {
+  refuseHeld((await readGates(transaction, [conversionGates(termsOf(row))], owners.gates()))[0])
   await failUnconverted(transaction, row, { action: ACTION, failCode: 'CANCELLED', failDetail: DETAIL }, actor)
 }
 
@@ -53,15 +57,17 @@ async function cancelDelivery<Tables>(
 ): Promise<void> {
   if (delivery === undefined) throw refused(status, 'it is being converted: try again')
   if (delivery.status !== 'WAITING') throw refused(status, 'its payment was handed out, and may have been made')
-  refuseHeld((await readGates(transaction, [deliveryGates(delivery, owners.reviewAbove())]))[0])
+  refuseHeld((await readGates(transaction, [deliveryGates(delivery)], owners.gates()))[0])
   await writeAudit(transaction, { actor, action: ACTION, subject: id, detail: { delivery_id: delivery.id } })
   await failAll(transaction, owners, [delivery], { code: 'CANCELLED', detail: DETAIL })
 }
 
 /** The operator's reasons are not shown to the customer. */
-function refuseHeld(finding: GateFinding | undefined): void {
-  if (finding === undefined) return
-  if (finding.code === 'PAUSED') throw refused('PAUSED', `${finding.detail}: try again when that is over`)
+function refuseHeld(findings: readonly GateFinding[] = []): void {
+  const wait = waitingForOf(findings, ['HOLD', 'SCREENING', 'PAUSED'])
+  if (wait === undefined) return
+  if (wait.waitingFor === 'PAUSED') throw refused('PAUSED', `${wait.detail}: try again when that is over`)
+  if (wait.waitingFor === 'SCREENING') throw refused('SCREENING', 'it is being screened: try again when that is over')
   throw refused('HOLD', 'its money is on hold, and only the operator can decide about it')
 }
 

@@ -5,10 +5,10 @@
  */
 import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { type GateSubject, readGates } from '../controls/gates.ts'
-import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from '../controls/review.ts'
+import { type GateSettings, readAmountGates, readGates } from '../controls/gates.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
+import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { insertTransfers } from '../transfers/store.ts'
@@ -25,8 +25,7 @@ export interface ConvertSettings {
   /** The setting `orchestrations.fee_bps`. */
   readonly feeBps: number
   readonly pricing: PricingContext
-  /** The setting `review_above.payments`. */
-  readonly reviewAbove: ReviewLimits
+  readonly gates: GateSettings
 }
 
 /** A process's conversion settings, and the metrics that count its steps. */
@@ -51,8 +50,8 @@ interface Step {
   readonly claim: Claim
   readonly row: ClaimedOrchestration
   readonly outcome: Outcome
-  /** Why the payment starts on hold. */
-  readonly holdDetail: string | undefined
+  /** Why the payment waits from the beginning. */
+  readonly wait: GatesWait | undefined
 }
 
 /**
@@ -67,13 +66,15 @@ export async function convertBatch<Tables>(
   const rows = await lockClaimed(transaction, claims)
   const outcomes = await outcomesOf(transaction, rows, settings)
   const byId = new Map(claims.map((claim) => [claim.orchestrationId, claim]))
-  const steps = rows.map((row, index): Step => {
-    // The outcomes are in row order.
-    const outcome = outcomes[index] as Outcome
-    return { row, claim: byId.get(row.id) as Claim, outcome, holdDetail: holdDetailOf(row, outcome, settings) }
-  })
-  const done = steps.flatMap(({ row, outcome, holdDetail }) =>
-    outcome.kind === 'done' ? [{ row, done: outcome, holdDetail }] : [],
+  // The outcomes are in row order.
+  const priced = rows.map((row, index) => ({
+    row,
+    claim: byId.get(row.id) as Claim,
+    outcome: outcomes[index] as Outcome,
+  }))
+  const steps = await withAmountGates(transaction, priced, settings.gates)
+  const done = steps.flatMap(({ row, outcome, wait }) =>
+    outcome.kind === 'done' ? [{ row, done: outcome, wait }] : [],
   )
   await post(transaction, steps.flatMap(postingsOf))
   await recordConversions(
@@ -81,7 +82,7 @@ export async function convertBatch<Tables>(
     done.map((step) => step.done),
   )
   await writeSteps(transaction, steps.map(changeOf))
-  const isPutOff = ({ outcome }: Step) => outcome.kind === 'wait' && outcome.isRetried
+  const isPutOff = ({ outcome }: Step) => outcome.kind === 'wait'
   await putOffWork(transaction, claimsOf(steps.filter(isPutOff)))
   await finishWork(transaction, claimsOf(steps.filter((step) => !isPutOff(step))))
   await writeMovements(transaction, done)
@@ -94,13 +95,13 @@ export async function convertBatch<Tables>(
 async function outcomesOf<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly ClaimedOrchestration[],
-  { feeBps, pricing }: ConvertSettings,
+  { feeBps, pricing, gates }: ConvertSettings,
 ): Promise<readonly Outcome[]> {
-  const findings = await readGates(transaction, rows.map(conversionGates))
+  const findings = await readGates(transaction, rows.map(conversionGates), gates)
   const places = rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined))
   const own = await areOwnAddresses(transaction, places)
   const early = rows.map(({ isExpired }, index) =>
-    beforePrice({ finding: findings[index], isOwnAddress: own[index] === true, isExpired }),
+    beforePrice({ findings: findings[index] ?? [], isOwnAddress: own[index] === true, isExpired }),
   )
   const open = rows.filter((_, index) => early[index] === undefined)
   const outcomes = await priceAll(
@@ -117,35 +118,53 @@ function chargeOf({ sourceAmount, isCharged }: ClaimedOrchestration, feeBps: num
   return isCharged ? feeOf(sourceAmount, feeBps) : 0n
 }
 
-/** The gates that apply to a conversion. */
-export function conversionGates({
-  profileId,
-  sourceAsset,
-  destinationAsset,
-  source,
-  destination,
-}: Pick<
+export type ConversionTerms = Pick<
   ClaimedOrchestration,
-  'profileId' | 'sourceAsset' | 'destinationAsset' | 'source' | 'destination'
->): GateSubject {
-  const isConversion = sourceAsset !== destinationAsset
+  'id' | 'customerId' | 'profileId' | 'sourceAsset' | 'destinationAsset' | 'source' | 'destination' | 'openedGates'
+>
+
+/** A conversion, as its gates see it before its result is known. */
+export function conversionGates(terms: ConversionTerms): GateSubject {
+  const { id, customerId, profileId, sourceAsset, destinationAsset, source, destination, openedGates } = terms
   return {
+    owner: { orchestrationId: id },
+    customerId,
     profileId,
-    assets: [sourceAsset, destinationAsset],
-    ...(isConversion ? { pair: [sourceAsset, destinationAsset] as const } : {}),
+    sourceAsset,
+    asset: destinationAsset,
     networks: networksOf(source, destination),
+    destination,
+    amount: undefined,
     isDelivery: false,
+    openedGates,
   }
 }
 
-/** A payment's amount is known after the conversion. It is compared again when the payment is handed out. */
-function holdDetailOf(
-  { destination, destinationAsset }: ClaimedOrchestration,
-  outcome: Outcome,
-  { reviewAbove }: ConvertSettings,
-): string | undefined {
-  if (outcome.kind !== 'done' || 'profile' in destination) return undefined
-  return needsReview(reviewAbove, destinationAsset, outcome.amounts.outgoing) ? PAYMENT_REVIEW_DETAIL : undefined
+/**
+ * Reads the gates that need the amount, which the conversion has determined. A payment waits as a delivery, and its
+ * gates are read again when it is handed out. A movement to a profile waits unconverted.
+ */
+async function withAmountGates<Tables>(
+  transaction: Transaction<Tables>,
+  steps: readonly Omit<Step, 'wait'>[],
+  settings: GateSettings,
+): Promise<readonly Step[]> {
+  const findings = await readAmountGates(
+    transaction,
+    steps.map(({ row, outcome }) => ({
+      ...conversionGates(row),
+      amount: outcome.kind === 'done' ? outcome.amounts.outgoing : undefined,
+      isDelivery: !('profile' in row.destination),
+    })),
+    settings,
+  )
+  return steps.map((step, index): Step => {
+    const wait = waitingForOf(findings[index] ?? [])
+    const isInside = 'profile' in step.row.destination
+    return wait !== undefined && isInside
+      ? { ...step, outcome: { kind: 'wait', ...wait }, wait: undefined }
+      : { ...step, wait }
+  })
 }
 
 function postingsOf({ row, outcome }: Step): readonly Posting[] {
@@ -153,7 +172,7 @@ function postingsOf({ row, outcome }: Step): readonly Posting[] {
   return outcome.kind === 'fail' ? [returnPosting(row)] : conversionPostings(row, outcome.amounts)
 }
 
-function changeOf({ row, outcome, holdDetail }: Step): StepChange {
+function changeOf({ row, outcome, wait }: Step): StepChange {
   const { id } = row
   if (outcome.kind === 'wait') {
     return {
@@ -163,6 +182,7 @@ function changeOf({ row, outcome, holdDetail }: Step): StepChange {
       step: 'convert',
       waitingFor: outcome.waitingFor,
       waitingDetail: outcome.detail,
+      gates: outcome.gates,
     }
   }
   if (outcome.kind === 'fail') {
@@ -183,7 +203,7 @@ function changeOf({ row, outcome, holdDetail }: Step): StepChange {
     action: isInside ? 'orchestration.complete' : 'orchestration.deliver',
     status: isInside ? 'COMPLETED' : 'PROCESSING',
     step: isInside ? null : 'deliver',
-    ...(holdDetail === undefined ? {} : { waitingFor: 'HOLD', waitingDetail: holdDetail }),
+    ...(wait === undefined ? {} : { waitingFor: wait.waitingFor, waitingDetail: wait.detail, gates: wait.gates }),
     conversion: { ...amounts, price, priceSource },
     ...(hasDebit ? { sourceTransferId: ids.debit } : {}),
     destinationTransferId: ids.destination,
@@ -193,7 +213,7 @@ function changeOf({ row, outcome, holdDetail }: Step): StepChange {
 /** Writes the transfers and deliveries for converted orchestrations, with creation times from the customers' clocks. */
 async function writeMovements<Tables>(
   transaction: Transaction<Tables>,
-  done: readonly (Pick<Step, 'row' | 'holdDetail'> & { readonly done: Done })[],
+  done: readonly (Pick<Step, 'row' | 'wait'> & { readonly done: Done })[],
 ): Promise<void> {
   if (done.length === 0) return
   const times = await nextCreationTimes(
@@ -205,10 +225,9 @@ async function writeMovements<Tables>(
     transaction,
     done.flatMap(({ row, done: { amounts, ids } }) => conversionTransfers(row, amounts, ids, timeOf(row))),
   )
-  const deliveries = done.flatMap(({ row, done: { amounts, ids }, holdDetail }) => {
+  const deliveries = done.flatMap(({ row, done: { amounts, ids }, wait }) => {
     const delivery = deliveryOf(row, amounts, ids, timeOf(row))
-    const hold = holdDetail === undefined ? {} : { holdDetail }
-    return delivery === undefined ? [] : [{ ...delivery, ...hold }]
+    return delivery === undefined ? [] : [{ ...delivery, openedGates: row.openedGates, wait }]
   })
   await createDeliveries(transaction, deliveries)
 }

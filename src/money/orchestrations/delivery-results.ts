@@ -28,7 +28,8 @@ export const ORCHESTRATION_DELIVERIES: DeliveryOwner = {
   },
   waits(transaction, delivery, wait) {
     const action = wait === undefined ? 'orchestration.continue' : 'orchestration.wait'
-    const waiting = wait === undefined ? {} : { waitingFor: wait.waitingFor, waitingDetail: wait.detail }
+    const waiting =
+      wait === undefined ? {} : { waitingFor: wait.waitingFor, waitingDetail: wait.detail, gates: wait.gates }
     return writeSteps(transaction, [{ ...idOf(delivery), action, status: 'PROCESSING', step: 'deliver', ...waiting }])
   },
 }

@@ -44,7 +44,7 @@ export async function priceAll<Row extends Priceable>(
     if (!isConversion(row)) return doneUnconverted(row.sourceAmount, feeOf(row))
     const outcome = priced.get(row)
     if (outcome === undefined) return undefined
-    if (outcome.kind === 'waits') return { ...outcome, kind: 'wait', isRetried: true }
+    if (outcome.kind === 'waits') return { ...outcome, kind: 'wait' }
     if (outcome.kind === 'impossible') return { ...outcome, kind: 'fail' }
     return doneBy(outcome.conversion, feeOf(row))
   })

@@ -1,12 +1,12 @@
 /**
  * An orchestration's state machine. It is created PROCESSING at step `convert`, with its amount reserved. While it
- * cannot proceed, `waiting_for` has the reason. Time in HOLD and PAUSED extends `expires_at`. The table contains every
+ * cannot proceed, `waiting_for` has the reason, and a worker tries again. Time at closed gates extends `expires_at`. The table contains every
  * transition:
  *
  * | from | event | to |
  * |---|---|---|
  * | convert | converted, the destination is a profile | COMPLETED |
- * | convert | converted, the destination is outside the service | deliver, in HOLD if it needs a review |
+ * | convert | converted, the destination is outside the service | deliver, with `waiting_for` if a gate is closed for the amount |
  * | convert | a closed gate, no price | convert, with `waiting_for` |
  * | convert | expired, own address, not convertible, rejected, reversed, cancelled | FAILED, the amount is available again |
  * | deliver | settled | COMPLETED |
@@ -14,7 +14,7 @@
  * | deliver | the delivery waits | deliver, with `waiting_for` |
  * | FAILED at deliver | settled late | COMPLETED |
  */
-import type { GateFinding } from '../controls/gates.ts'
+import { GATE_WAITS, type GateFinding, waitingForOf } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 
@@ -25,13 +25,13 @@ export type OrchestrationStatus = (typeof ORCHESTRATION_STATUSES)[number]
 /** A PROCESSING orchestration's next step. */
 export type Step = 'convert' | 'deliver'
 
-export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD', 'PAUSED', 'OPERATOR'] as const
+export const WAITING_REASONS = ['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', ...GATE_WAITS, 'OPERATOR'] as const
 
 /** Why a PROCESSING orchestration does not proceed. */
 export type WaitingFor = (typeof WAITING_REASONS)[number]
 
-/** Waiting for these extends `expires_at`. */
-export const CLOCK_STOPPING: readonly WaitingFor[] = ['HOLD', 'PAUSED']
+/** Waiting for these extends `expires_at`: every closed gate does. */
+export const CLOCK_STOPPING: readonly WaitingFor[] = GATE_WAITS
 
 export type FailCode =
   | 'EXPIRED'
@@ -48,8 +48,8 @@ export interface Wait {
   readonly waitingFor: WaitingFor
   /** For the operator. */
   readonly detail: string
-  /** Whether a worker tries again. Otherwise only the operator's release continues it. */
-  readonly isRetried: boolean
+  /** The closed gates that it waits for. Absent: it waits for something else. */
+  readonly gates?: readonly GateFinding[]
 }
 
 export interface Failure {
@@ -60,11 +60,11 @@ export interface Failure {
 
 /** The conditions checked before a price is made. */
 export interface Circumstances {
-  /** The first closed gate. */
-  readonly finding: GateFinding | undefined
+  /** The closed gates. */
+  readonly findings: readonly GateFinding[]
   /** Whether the destination is this service's own deposit address. */
   readonly isOwnAddress: boolean
-  /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
+  /** Whether `expires_at`, extended by the time at closed gates, has passed. */
   readonly isExpired: boolean
 }
 
@@ -72,19 +72,14 @@ export interface Circumstances {
  * Why no price may be made: a wait or a failure. Undefined when a price may be made. A closed gate takes precedence
  * over the expiry, because waiting at a gate extends it.
  */
-export function beforePrice({ finding, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
-  if (finding !== undefined) return waitFor(finding)
+export function beforePrice({ findings, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
+  const wait = waitingForOf(findings)
+  if (wait !== undefined) return { kind: 'wait', ...wait }
   if (isOwnAddress) {
     return { kind: 'fail', code: 'OWN_ADDRESS', detail: 'the destination is a deposit address of this service' }
   }
   if (!isExpired) return undefined
   return { kind: 'fail', code: 'EXPIRED', detail: 'it could not be converted before expires_at' }
-}
-
-/** A pause or a receivable is retried. A blocked account or customer needs the operator's release. */
-function waitFor({ code, detail }: GateFinding): Wait {
-  if (code === 'PAUSED') return { kind: 'wait', waitingFor: 'PAUSED', detail, isRetried: true }
-  return { kind: 'wait', waitingFor: 'HOLD', detail, isRetried: code === 'RECEIVABLE' }
 }
 
 /** The fee: `feeBps` hundredths of a percent of the source amount, rounded down. */

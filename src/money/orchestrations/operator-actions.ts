@@ -9,14 +9,15 @@ import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
-import { readGates } from '../controls/gates.ts'
+import { type GateSettings, readGates } from '../controls/gates.ts'
 import { lockDeliveryOf, releaseDelivery } from '../deliveries/create.ts'
 import type { DeliveryRow } from '../deliveries/store.ts'
+import { RELEASABLE_GATES } from '../gates/model.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { lockBalances } from '../ledger/ledger.ts'
+import { type ConversionTerms, conversionGates } from './convert.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getAnyOrchestration } from './lists.ts'
-import { networksOf } from './model.ts'
 import { refuseShort, reserve } from './request.ts'
 import { CONVERT_KIND, notifyWork, type StartSettings, startOrchestrations } from './start.ts'
 import { writeSteps } from './step-store.ts'
@@ -90,6 +91,7 @@ export async function releaseOrchestration<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
   id: string,
+  settings: GateSettings,
 ): Promise<string> {
   const { row: held, delivery } = await lockOrchestration(transaction, id)
   if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold can be released')
@@ -97,7 +99,7 @@ export async function releaseOrchestration<Tables>(
   if (held.step === 'deliver') {
     if (delivery === undefined) throw wrongState(held, 'it was being converted: try again')
     if (delivery.status !== 'WAITING') throw wrongState(held, 'its delivery has been handed out')
-    await releaseDelivery(transaction, delivery)
+    await releaseDelivery(transaction, delivery, RELEASABLE_GATES)
     await writeSteps(
       transaction,
       [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'deliver' }],
@@ -105,12 +107,9 @@ export async function releaseOrchestration<Tables>(
     )
     return await textOf(transaction, id)
   }
-  const { profile_id: profileId, source_asset, destination_asset, source, destination } = held
-  const assets = [source_asset, destination_asset]
-  const subject = { profileId, assets, networks: networksOf(source, destination), isDelivery: false }
-  const [finding] = await readGates(transaction, [subject])
-  if (finding !== undefined && finding.code !== 'PAUSED')
-    throw wrongState(held, `it would be held again: ${finding.detail}`)
+  const [findings = []] = await readGates(transaction, [conversionGates(termsOf(held))], settings)
+  const finding = findings.find(({ code }) => code !== 'PAUSED')
+  if (finding !== undefined) throw wrongState(held, `it would be held again: ${finding.detail}`)
   await writeSteps(transaction, [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'convert' }], actor)
   await sql`
     insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
@@ -137,6 +136,20 @@ export async function rejectOrchestration<Tables>(
   const failure = { action: 'orchestration.reject', failCode: 'REJECTED', failDetail: reason } as const
   await failUnconverted(transaction, held, failure, actor)
   return await textOf(transaction, id)
+}
+
+/** An orchestration's terms, for its gates before the conversion. */
+export function termsOf(row: Row): ConversionTerms {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    profileId: row.profile_id,
+    sourceAsset: row.source_asset,
+    destinationAsset: row.destination_asset,
+    source: row.source,
+    destination: row.destination,
+    openedGates: row.opened_gates,
+  }
 }
 
 /** The orchestration with its delivery, both locked until the transaction ends. */

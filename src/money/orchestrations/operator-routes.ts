@@ -7,6 +7,7 @@ import { pageDocument } from '../../platform/http/page-query.ts'
 import { answered, RawJson } from '../../platform/http/raw-json.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
+import type { GateSettings } from '../controls/gates.ts'
 import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
 import {
   lockOrchestration,
@@ -27,7 +28,7 @@ import type { OrchestrationTables } from './tables.ts'
 export interface OrchestrationOperatorRoutesOptions {
   readonly db: Db
   /** The current settings. */
-  settings(): StartSettings
+  settings(): StartSettings & { readonly gates: GateSettings }
 }
 
 interface ById {
@@ -71,7 +72,7 @@ export function registerOrchestrationOperatorRoutes(
     write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),
   )
   app.post<ById>('/orchestrations/:id/release', answered(OperatorOrchestration, { body: Nothing }), (request) =>
-    write(request, releaseOrchestration),
+    write(request, (transaction, actor, id) => releaseOrchestration(transaction, actor, id, settings().gates)),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/orchestrations/:id/reject',

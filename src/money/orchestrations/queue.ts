@@ -7,6 +7,7 @@
  */
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { CLOCK_STOPPING } from './model.ts'
 
 /** A piece of work that belongs to one worker until the claim ends. */
 export interface Claim {
@@ -85,7 +86,7 @@ export async function putOffWork<Tables>(transaction: Transaction<Tables>, claim
       least(
         clock_timestamp() + make_interval(secs => ${RETRY_SECONDS_MAX}),
         clock_timestamp() + (clock_timestamp() - waiting_since) / 4,
-        case when waiting_for not in ('HOLD', 'PAUSED') then expires_at end
+        case when waiting_for <> all(${[...CLOCK_STOPPING]}::text[]) then expires_at end
       )
     )
     from ${listed(claims)} join orchestrations on orchestrations.id = claims.orchestration_id

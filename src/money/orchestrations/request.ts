@@ -5,12 +5,13 @@
  */
 import type { Asset, Conversions } from '../../contract/assets.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { type FieldError, invalidRequest, Problem, type ProblemCode } from '../../platform/http/problem.ts'
+import { type FieldError, invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { profileForWrite } from '../accounts/profiles.ts'
-import { type GateFinding, readGates } from '../controls/gates.ts'
+import { type GateSettings, readGates } from '../controls/gates.ts'
+import type { GateFinding } from '../gates/model.ts'
 import { formatAmount, parseAmount } from '../ledger/amounts.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -18,13 +19,17 @@ import { destinationOf } from '../rules/destination.ts'
 import type { RuleDestination } from '../rules/model.ts'
 import { withNetworkName } from '../rules/schemas.ts'
 import { termsFaults } from '../rules/terms.ts'
+import { conversionGates } from './convert.ts'
 import { getOrchestration } from './lists.ts'
-import { networksOf } from './model.ts'
+import { feeOf } from './model.ts'
 import type { RequestedOrchestration } from './schemas.ts'
 import { type StartSettings, startOrchestrations } from './start.ts'
 
 export interface RequestSettings extends StartSettings {
   readonly conversions: Conversions
+  readonly gates: GateSettings
+  /** The setting `orchestrations.fee_bps`. */
+  readonly feeBps: number
   /** The setting `orchestrations.minimums`. Undefined: the asset has none. */
   minimumOf(asset: string): MinorUnits | undefined
 }
@@ -65,7 +70,7 @@ export async function requestOrchestration<Tables>(
   transaction: Transaction<Tables>,
   { customerId, actor }: { readonly customerId: string; readonly actor: string },
   { body, sourceAsset, sourceAmount }: ReadRequest,
-  settings: StartSettings,
+  settings: RequestSettings,
 ): Promise<string> {
   const { ref_id: refId, destination_asset: destinationAsset, metadata = {} } = body
   const wantedId = body.source.profile.profile_id
@@ -84,12 +89,21 @@ export async function requestOrchestration<Tables>(
     const meta = { existing: JSON.parse(existing) as unknown }
     throw new Problem('already_exists', 'ref_id: an orchestration with this ref_id exists', { meta })
   }
-  const pair = asset === destinationAsset ? {} : { pair: [asset, destinationAsset] as const }
-  const networks = networksOf(source, destination)
-  const subject = { profileId, assets: [asset, destinationAsset], ...pair, networks, isDelivery: false }
-  refuseClosed((await readGates(transaction, [subject]))[0])
-  refuseShort(balances({ profileId, asset }).available, sourceAmount, sourceAsset)
   const id = newId()
+  const terms = {
+    id,
+    customerId,
+    profileId,
+    sourceAsset: asset,
+    destinationAsset,
+    source,
+    destination,
+    openedGates: [],
+  }
+  // The amount after a conversion is not known yet: its gates are read then.
+  const amount = asset === destinationAsset ? sourceAmount - feeOf(sourceAmount, settings.feeBps) : undefined
+  refuseClosed((await readGates(transaction, [{ ...conversionGates(terms), amount }], settings.gates))[0])
+  refuseShort(balances({ profileId, asset }).available, sourceAmount, sourceAsset)
   await reserve(transaction, { id, profileId, asset, amount: sourceAmount })
   const start = {
     id,
@@ -159,15 +173,10 @@ export function refuseShort(
   throw new Problem('insufficient_funds', `the profile does not have enough ${symbol} available`, { meta })
 }
 
-const GATE_PROBLEMS: Readonly<Record<Exclude<GateFinding['code'], 'REVIEW'>, ProblemCode>> = {
-  CUSTOMER_DISABLED: 'disabled',
-  ACCOUNT_BLOCKED: 'account_blocked',
-  RECEIVABLE: 'receivable',
-  PAUSED: 'paused',
-}
-
-function refuseClosed(finding: GateFinding | undefined): void {
-  // A payment's amount is reviewed after the conversion.
-  if (finding === undefined || finding.code === 'REVIEW') return
-  throw new Problem(GATE_PROBLEMS[finding.code], finding.detail)
+/** Throws the first closed gate's refusal. At the other closed gates, the orchestration waits. */
+function refuseClosed(findings: readonly GateFinding[] = []): void {
+  const refusal = findings.find(({ refusal }) => refusal !== undefined)?.refusal
+  if (refusal === undefined) return
+  const { code, detail, meta } = refusal
+  throw new Problem(code, detail, meta === undefined ? {} : { meta })
 }

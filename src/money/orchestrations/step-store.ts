@@ -7,9 +7,9 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
+import { type GateCode, type GateFinding, gatesText } from '../gates/model.ts'
 import type { RuleSource } from '../rules/model.ts'
-import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
-import { CLOCK_STOPPING } from './model.ts'
+import { CLOCK_STOPPING, type FailCode, type OrchestrationStatus, type Step, type WaitingFor } from './model.ts'
 import type { Amounts, Convertible } from './movements.ts'
 import { type Claim, listed } from './queue.ts'
 
@@ -18,8 +18,10 @@ export interface ClaimedOrchestration extends Convertible {
   readonly source: RuleSource
   /** Whether a fee is charged. A retry with the amount left after the fee is free. */
   readonly isCharged: boolean
-  /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
+  /** Whether `expires_at`, extended by the time at closed gates, has passed. */
   readonly isExpired: boolean
+  /** The gates that a release has opened for it. */
+  readonly openedGates: readonly GateCode[]
 }
 
 /** An orchestration's new state. Without `waitingFor` a wait ends. Other absent members keep their values. */
@@ -31,6 +33,8 @@ export interface StepChange {
   readonly step: Step | null
   readonly waitingFor?: WaitingFor
   readonly waitingDetail?: string
+  /** The closed gates that it waits for. */
+  readonly gates?: readonly GateFinding[] | undefined
   readonly failCode?: FailCode
   readonly failDetail?: string
   readonly conversion?: Amounts & { readonly price: string; readonly priceSource: string }
@@ -64,7 +68,7 @@ export async function lockClaimed<Tables>(
           select from orchestrations as tried where tried.id = orchestrations.retry_of
             and tried.destination_asset = orchestrations.source_asset
             and tried.destination_amount = orchestrations.source_amount
-        ) as "isCharged", orchestrations.status, orchestrations.step
+        ) as "isCharged", orchestrations.opened_gates as "openedGates", orchestrations.status, orchestrations.step
       from ${listed(claims)}
       join orchestration_queue as queue
         on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
@@ -74,7 +78,7 @@ export async function lockClaimed<Tables>(
       ${forUpdate(transaction, 'orchestration', ids)} of orchestrations
     )
     select id, "customerId", "profileId", "accountId", "sourceAsset", "sourceAmount", "destinationAsset", source,
-      destination, "destinationAccountId", metadata, "isExpired", "isCharged"
+      destination, "destinationAccountId", metadata, "isExpired", "isCharged", "openedGates"
     from locked where status = 'PROCESSING' and step = 'convert' order by id
   `.execute(transaction)
   return rows.map(({ sourceAmount, ...row }) => ({ ...row, sourceAmount: BigInt(sourceAmount) }))
@@ -94,6 +98,7 @@ export async function writeSteps<Tables>(
         ['step', 'text', ({ step }) => step],
         ['waiting_for', 'text', ({ waitingFor }) => waitingFor ?? null],
         ['waiting_detail', 'text', ({ waitingDetail }) => waitingDetail ?? null],
+        ['gates', 'jsonb', ({ gates }) => (gates === undefined ? null : gatesText({ gates }))],
         ['fail_code', 'text', ({ failCode }) => failCode ?? null],
         ['fail_detail', 'text', ({ failDetail }) => failDetail ?? null],
         ['fee_amount', 'numeric', ({ conversion }) => conversion?.fee ?? null],
@@ -115,6 +120,7 @@ export async function writeSteps<Tables>(
       update orchestrations set
         status = wanted.status, step = wanted.step,
         waiting_for = wanted.waiting_for, waiting_detail = wanted.waiting_detail,
+        gates = wanted.gates,
         waiting_since = case
           when wanted.waiting_for is null then null
           when is_new_wait then date_trunc('milliseconds', clock_timestamp())
@@ -133,7 +139,8 @@ export async function writeSteps<Tables>(
           date_trunc('milliseconds', clock_timestamp()), orchestrations.updated_at + interval '1 millisecond')
       from wanted join before on before.id = wanted.id
       where orchestrations.id = wanted.id and (wanted.status <> 'PROCESSING' or wanted.step <> 'convert'
-        or is_new_wait or orchestrations.waiting_detail is distinct from wanted.waiting_detail)
+        or is_new_wait or orchestrations.waiting_detail is distinct from wanted.waiting_detail
+          or orchestrations.gates is distinct from wanted.gates)
       returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait, action,
         orchestrations.waiting_detail, orchestrations.fail_code, orchestrations.fail_detail, orchestrations.price
     )

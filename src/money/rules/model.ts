@@ -6,6 +6,7 @@
  */
 import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
+import type { MovementDestination } from '../gates/model.ts'
 
 export const RULE_STATUSES = ['ACTIVE', 'DELETED', 'PENDING', 'REJECTED'] as const
 
@@ -41,11 +42,7 @@ export type RuleSource =
     }
   | { readonly profile: { readonly profile_id: string } }
 
-/** A rule's destination: exactly one member. */
-export type RuleDestination =
-  | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
-  | { readonly fiat: { readonly fiat_account_id: string; readonly memo?: string } }
-  | { readonly profile: { readonly profile_id: string } }
+export type RuleDestination = MovementDestination
 
 /** The members in each form of a source, in answer order. */
 export const SOURCE_FORMS = {

@@ -1,4 +1,5 @@
 /** Executors that claim deliveries and report their results: each is paid once, and each result moves the money once. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type NewDelivery, releaseDelivery } from '../../../src/money/deliveries/create.ts'
 import { createDeliveryMetrics } from '../../../src/money/deliveries/metrics.ts'
@@ -13,6 +14,7 @@ import {
 } from '../../../src/money/deliveries/reports.ts'
 import { SandboxExecutor } from '../../../src/money/deliveries/sandbox-executor.ts'
 import { deliveryDocument, listDeliveries, lockDelivery } from '../../../src/money/deliveries/store.ts'
+import type { GateCode } from '../../../src/money/gates/model.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { chargedFees } from '../../../src/platform/store/migrations/202611240350-charged-fees.ts'
@@ -30,6 +32,7 @@ import {
   rowsOf,
   transferOf,
 } from '../../support/deliveries.ts'
+import { OPEN_GATES } from '../../support/gates.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../../support/ledger.ts'
 import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -53,8 +56,8 @@ beforeEach(async () => {
   )
 })
 
-async function release(id: string) {
-  await db.transaction(async (transaction) => releaseDelivery(transaction, await lockDelivery(transaction, id)))
+async function release(id: string, gates: readonly GateCode[]) {
+  await db.transaction(async (transaction) => releaseDelivery(transaction, await lockDelivery(transaction, id), gates))
 }
 
 async function claim(changes: Partial<ClaimRequest> = {}, hasWebhook = false) {
@@ -248,7 +251,7 @@ describe('gates', () => {
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     expect(await claim()).toEqual([])
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
-    await release(id)
+    await release(id, ['ACCOUNT_BLOCKED'])
     expect(await claim()).toEqual([])
     expect(calls().at(-1)).toBe('waits PAUSED: deliveries are paused')
     await sql`update controls set deliveries_paused = false`.execute(db.tables())
@@ -257,7 +260,7 @@ describe('gates', () => {
   })
 
   it('gates hold a payment above review_above.payments until the operator releases it', async () => {
-    owners = recordingOwners(new Map([['USDC', 1_500_000n]]))
+    owners = recordingOwners({ ...OPEN_GATES, reviewAbove: new Map([['USDC', 1_500_000n]]) })
     const [large = ''] = await addDeliveries(db, owner, 1, { amount: 1_500_001n })
     const [small = ''] = await addDeliveries(db, owner, 1)
     expect(await claim()).toMatchObject([{ id: small }])
@@ -266,7 +269,7 @@ describe('gates', () => {
     expect(await claim()).toEqual([])
     expect(await document(large)).toMatchObject({ status: 'WAITING', waiting_for: 'HOLD', attempts: [] })
     expect(await inReview()).toBe(1)
-    await release(large)
+    await release(large, ['REVIEW'])
     expect(await claim()).toMatchObject([{ id: large }])
     expect(await inReview()).toBe(0)
   })
@@ -274,7 +277,7 @@ describe('gates', () => {
   it('gates hold payments that were not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
     const attempted = await claimedOne()
     const [waiting = ''] = await addDeliveries(db, owner, 1)
-    owners = recordingOwners(new Map([['USDC', 1n]]))
+    owners = recordingOwners({ ...OPEN_GATES, reviewAbove: new Map([['USDC', 1n]]) })
     await letPass(db, [attempted], 61)
     expect(await claim()).toMatchObject([{ id: attempted, attempt: 2 }])
     expect(await document(waiting)).toMatchObject({ waiting_for: 'HOLD', attempt: 0 })

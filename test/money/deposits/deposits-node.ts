@@ -1,4 +1,5 @@
 /** What tests of deposits share: a node, a customer with a profile, reports that are right, and what the ledger holds. */
+
 import { afterAll, beforeAll, expect } from 'vitest'
 import { isReport, type Report, readReport } from '../../../src/money/deposits/report.ts'
 import { DepositReporter } from '../../../src/money/deposits/reporter.ts'
@@ -9,6 +10,7 @@ import { newId } from '../../../src/platform/base/ids.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'
+import { OPEN_GATES } from '../../support/gates.ts'
 import { type RestCustomer, RestNode, untilServed } from '../../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../../support/rules.ts'
 
@@ -67,6 +69,7 @@ export function newReporter({ node }: DepositsNode, converter?: Converter) {
     conversions: { assets: live.config.assets, parAssets: live.config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
     reviewAbove: new Map(),
+    gates: OPEN_GATES,
     isSandbox: false,
     start: { convertSecondsMax: 60 },
   })

@@ -1,7 +1,9 @@
 /** Which rule a deposit is for: the whole table of precedence and of what keeps it from being converted. */
+
 import { describe, expect, it } from 'vitest'
 import { type Candidates, match } from '../../../src/money/deposits/match.ts'
 import type { CandidateRule } from '../../../src/money/rules/matching.ts'
+import { OPEN_GATES } from '../../support/gates.ts'
 
 const ARRIVAL = { profileId: 'p', asset: 'USDC', amount: 100n, network: 'ETHEREUM' }
 const ADDRESS = { id: 'a', address: '0x', network: 'ETHEREUM', conversionTargetAsset: 'NO_CONVERSION' } as const
@@ -15,6 +17,7 @@ const SETTINGS = {
   conversions: { assets: [], parAssets: ['USDC', 'USD', 'USDG'], markets: [] },
   minimumOf: (asset: string) => (asset === 'USDC' ? 100n : undefined),
   reviewAbove: new Map(),
+  gates: OPEN_GATES,
 }
 
 function rule(id: string, changes: Partial<CandidateRule> = {}): CandidateRule {

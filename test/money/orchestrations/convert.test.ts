@@ -1,4 +1,5 @@
 /** The step `convert`: what it makes of the ledger, the statement, the orchestration and its work. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/money/deliveries/model.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
@@ -11,6 +12,7 @@ import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
+import { OPEN_GATES } from '../../support/gates.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../../support/ledger.ts'
 import {
   bookOf,
@@ -188,26 +190,26 @@ describe('a conversion whose destination is outside', () => {
 
   it('a conversion with an outside destination waits with HOLD when the payment is above review_above.payments', async () => {
     const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
-    const reviewAbove = new Map([['USDG', 4_949_999n]])
+    const gates = { ...OPEN_GATES, reviewAbove: new Map([['USDG', 4_949_999n]]) }
     const detail = 'the amount is above review_above.payments'
-    const row = await attempt(() => ({ destination }), { feeBps: 100, reviewAbove })
+    const row = await attempt(() => ({ destination }), { feeBps: 100, gates })
     const hold = { waiting_for: 'HOLD', waiting_detail: detail }
     expect(row).toMatchObject({ status: 'PROCESSING', step: 'deliver', ...hold, destination_amount: '4950000' })
     const { rows } = await sql`select * from deliveries where orchestration_id = ${row.id}`.execute(db.tables())
-    expect(rows).toMatchObject([{ status: 'WAITING', hold_released: false, ...hold }])
+    expect(rows).toMatchObject([{ status: 'WAITING', opened_gates: [], gates: [{ code: 'REVIEW', detail }], ...hold }])
     expect(await auditOf(row.id)).toMatchObject([
       { action: 'orchestration.deliver', detail: { waiting_for: 'HOLD', detail } },
     ])
     await pass(row.id, 7 * 86_400)
     const released = await db.transaction((transaction) =>
-      releaseOrchestration(transaction, 'operator', row.id as string),
+      releaseOrchestration(transaction, 'operator', row.id as string, gates),
     )
     expect(JSON.parse(released)).not.toHaveProperty('waiting_for')
     // A day from its creation, the review not counted.
     expect(Date.parse(JSON.parse(released).expires_at) - Date.now()).toBeGreaterThan(86_000_000)
-    const inside = await attempt(() => ({}), { feeBps: 100, reviewAbove })
+    const inside = await attempt(() => ({}), { feeBps: 100, gates })
     expect(inside).toMatchObject({ status: 'COMPLETED', waiting_for: null })
-    const small = await attempt(() => ({ destination }), { feeBps: 101, reviewAbove })
+    const small = await attempt(() => ({ destination }), { feeBps: 101, gates })
     expect(small).toMatchObject({ step: 'deliver', waiting_for: null, destination_amount: '4949500' })
   })
 

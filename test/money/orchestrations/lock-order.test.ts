@@ -2,6 +2,7 @@
  * All code locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
  * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
  */
+
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { reportFailed } from '../../../src/money/deliveries/reports.ts'
 import { lockBalances } from '../../../src/money/ledger/ledger.ts'
@@ -16,6 +17,7 @@ import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { addDeliveries, OPERATOR, PAYEE } from '../../support/deliveries.ts'
 import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
+import { OPEN_GATES } from '../../support/gates.ts'
 import { addAssets, addOwner, type Owner } from '../../support/ledger.ts'
 import {
   convertSettings,
@@ -108,9 +110,10 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
       update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}
     `.execute(db.tables())
     const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
-    const settings = convertSettings({ reviewAbove: new Map([['USDG', 1n]]) })
+    const gates = { ...OPEN_GATES, reviewAbove: new Map([['USDG', 1n]]) }
+    const settings = convertSettings({ gates })
     const convert: Work = (transaction) => convertBatch(transaction, claims, settings)
-    const release: Work = (transaction) => releaseOrchestration(transaction, 'operator', id)
+    const release: Work = (transaction) => releaseOrchestration(transaction, 'operator', id, gates)
     await expect(meet([convert, async () => undefined], release)).rejects.toMatchObject({ code: 'invalid_state' })
     await db.transaction(release)
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
@@ -127,7 +130,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
           sql`select from deliveries where orchestration_id = ${id} for update skip locked`.execute(transaction),
         (transaction) => sql`select from orchestrations where id = ${id} for update`.execute(transaction),
       ],
-      (transaction) => releaseOrchestration(transaction, 'operator', id),
+      (transaction) => releaseOrchestration(transaction, 'operator', id, OPEN_GATES),
     )
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
   })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { beforePrice, feeOf, networksOf } from '../../../src/money/orchestrations/model.ts'
 
-const OPEN = { finding: undefined, isOwnAddress: false, isExpired: false }
+const OPEN = { findings: [], isOwnAddress: false, isExpired: false }
 
 describe('before a price is asked for', () => {
   it('an ordinary orchestration is converted', () => {
@@ -10,16 +10,15 @@ describe('before a price is asked for', () => {
   })
 
   it.each([
-    ['PAUSED', 'PAUSED', true],
-    ['RECEIVABLE', 'HOLD', true],
-    ['ACCOUNT_BLOCKED', 'HOLD', false],
-    ['CUSTOMER_DISABLED', 'HOLD', false],
-  ] as const)('an orchestration with the finding %s waits for %s before a price', (code, waitingFor, isRetried) => {
-    const wait = { kind: 'wait', waitingFor, detail: 'why', isRetried }
-    expect(beforePrice({ ...OPEN, finding: { code, detail: 'why' } })).toEqual(wait)
+    ['PAUSED', 'PAUSED'],
+    ['RECEIVABLE', 'HOLD'],
+    ['ACCOUNT_NOT_APPROVED', 'APPROVAL'],
+  ] as const)('an orchestration with the finding %s waits for %s before a price', (code, waitingFor) => {
+    const gates = [{ code, detail: 'why' }]
+    const wait = { kind: 'wait', waitingFor, detail: 'why', gates }
+    expect(beforePrice({ ...OPEN, findings: gates })).toEqual(wait)
     // The clock stands, so it is not over, and nothing fails behind a closed gate.
-    const everything = { finding: { code, detail: 'why' }, isOwnAddress: true, isExpired: true }
-    expect(beforePrice(everything)).toEqual(wait)
+    expect(beforePrice({ findings: gates, isOwnAddress: true, isExpired: true })).toEqual(wait)
   })
 
   it('an orchestration fails before a price for an address of the service and at the end of its time', () => {

@@ -174,9 +174,9 @@ async function finishMany(address: string): Promise<void> {
 async function settleMany(address: string, { customerId, profileId }: Owner): Promise<void> {
   await writeMany(address, [
     `insert into deliveries (id, customer_id, profile_id, orchestration_id, asset, amount, destination, fails_to, metadata,
-       status, next_attempt_at, hold_released, created_at, updated_at)
+       status, next_attempt_at, created_at, updated_at)
      select gen_random_uuid(), '${customerId}', '${profileId}', gen_random_uuid(), 'USDC', 1, '{}', 'available', '{}',
-       'WAITING', now() - random() * interval '1 hour' - interval '1 minute', false, now(), now()
+       'WAITING', now() - random() * interval '1 hour' - interval '1 minute', now(), now()
      from generate_series(1, ${FINISHED})`,
     "update deliveries set status = 'SETTLED', next_attempt_at = null, reference = id::text",
   ])

@@ -48,6 +48,7 @@ import { issuers } from './202611240150-issuers.ts'
 import { requestedCredentials } from './202611240330-requested-credentials.ts'
 import { verifiedSums } from './202611240340-verified-sums.ts'
 import { chargedFees } from './202611240350-charged-fees.ts'
+import { gates } from './202611281620-gates.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -100,4 +101,5 @@ export const MIGRATIONS: readonly Migration[] = [
   requestedCredentials,
   verifiedSums,
   chargedFees,
+  gates,
 ]

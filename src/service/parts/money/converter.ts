@@ -9,8 +9,8 @@ import type { Clock } from '../../../platform/base/clock.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Config } from '../../config/settings.ts'
-import { paymentLimits } from './delivery-owners.ts'
 import { type PricingParts, pricingContext } from './pricing-context.ts'
+import { gateSettings } from './settings.ts'
 
 /** The markets' books. */
 export type PriceBooks = Pick<PricingParts, 'replicas' | 'want'>
@@ -30,7 +30,7 @@ export function createConverter({ clock, metrics, current }: ConverterParts, db:
     settings: () => ({
       feeBps: current.config['orchestrations.fee_bps'],
       pricing: pricing(),
-      reviewAbove: paymentLimits(current.config),
+      gates: gateSettings(current.config),
     }),
     metrics: createStepMetrics(metrics),
   }

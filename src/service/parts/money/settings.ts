@@ -1,6 +1,7 @@
 /** The money settings as its modules take them: assets and markets together, amounts in minor units. */
 import type { Conversions } from '../../../contract/assets.ts'
 import type { Quotas } from '../../../money/accounts/quotas.ts'
+import type { GateSettings } from '../../../money/controls/gates.ts'
 import type { AddressSupply } from '../../../money/deposit-instructions/allocation.ts'
 import type { DepositSettings } from '../../../money/deposits/record.ts'
 import type { RequestSettings } from '../../../money/orchestrations/request.ts'
@@ -24,12 +25,18 @@ export function conversionsOf(config: Config): Conversions {
   return { assets: config.assets, parAssets: config['conversion.par_assets'], markets }
 }
 
+/** The settings by which gates close. */
+export function gateSettings(config: Config): GateSettings {
+  return { reviewAbove: minorUnitsOf(config['review_above.payments'], config.assets) }
+}
+
 export function depositSettings(config: Config): DepositSettings {
   const minimums = minorUnitsOf(config['orchestrations.minimums'], config.assets)
   return {
     conversions: conversionsOf(config),
     minimumOf: (asset) => minimums.get(asset),
     reviewAbove: minorUnitsOf(config['review_above.deposits'], config.assets),
+    gates: gateSettings(config),
     start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
     isSandbox: config['rest.sandbox'],
   }
@@ -40,8 +47,8 @@ export function deskLimitsOf(config: Config): ReadonlyMap<string, bigint> {
 }
 
 export function requestSettings(config: Config): RequestSettings {
-  const { conversions, minimumOf, start } = depositSettings(config)
-  return { conversions, minimumOf, ...start }
+  const { conversions, minimumOf, start, gates } = depositSettings(config)
+  return { conversions, minimumOf, ...start, gates, feeBps: config['orchestrations.fee_bps'] }
 }
 
 export function ruleSettings(config: Config): RuleSettings {

@@ -3,6 +3,7 @@
  * deliveries, on the store that it is given. What it is asked to do comes from the process that started it, with which it
  * ends. It may be started to end like a killed process after some number of statements.
  */
+
 import type { Asset } from '../../../../src/contract/assets.ts'
 import { createRequestCounter } from '../../../../src/money/deliveries/metrics.ts'
 import { WebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
@@ -17,6 +18,7 @@ import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
 import { openEmbedded } from '../../../../src/platform/store/embedded.ts'
 import { openPostgres } from '../../../../src/platform/store/postgres.ts'
 import { DELIVERY_OWNERS } from '../../../support/delivery-owners.ts'
+import { OPEN_GATES } from '../../../support/gates.ts'
 import { convertSettings } from '../../../support/orchestrations.ts'
 import { createSlowClock } from '../../../support/slow-clock.ts'
 import { passTime, remaining } from './time.ts'
@@ -78,6 +80,7 @@ const reporter = new DepositReporter({
     conversions: { assets: ASSETS, parAssets: PAR_ASSETS, markets: [] },
     minimumOf: () => undefined,
     reviewAbove: new Map(),
+    gates: OPEN_GATES,
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }),

@@ -2,6 +2,7 @@
 import type { ConvertSettings } from '../../../../src/money/orchestrations/convert.ts'
 import type { PricingBook } from '../../../../src/money/orchestrations/pricing/context.ts'
 import type { Config } from '../../../../src/service/config/settings.ts'
+import { OPEN_GATES } from '../../../support/gates.ts'
 
 /** How short the desk may be, in minor units. */
 export const DESK_LIMITS: Readonly<Record<string, bigint>> = {
@@ -13,7 +14,7 @@ export const DESK_LIMITS: Readonly<Record<string, bigint>> = {
 export function convertSettings(config: Config, bookOf: (symbol: string) => PricingBook | undefined): ConvertSettings {
   return {
     feeBps: 10,
-    reviewAbove: new Map(),
+    gates: OPEN_GATES,
     pricing: {
       assets: config.assets,
       parAssets: config['conversion.par_assets'],

@@ -1,0 +1,40 @@
+/** Movements wait for all their closed gates, and a release opens the ones that it names. */
+import type { Migration } from './migration.ts'
+
+export const gates: Migration = {
+  name: '202611281620-gates',
+  text: `
+    alter table orchestrations
+      drop constraint orchestrations_waiting_for,
+      add constraint orchestrations_waiting_for check (waiting_for in ('PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD',
+        'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED', 'OPERATOR')),
+      -- The closed gates at the last look, each with code and detail. Null: none.
+      add column gates jsonb,
+      -- The gates that a release has opened for this movement.
+      add column opened_gates text[] not null default '{}';
+
+    alter table deliveries
+      drop constraint deliveries_waiting_for,
+      add constraint deliveries_waiting_for
+        check (waiting_for in ('HOLD', 'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED')),
+      add column gates jsonb,
+      add column opened_gates text[] not null default '{}';
+    -- A release opened every gate but the pause. So does the return of a deposit, which the operator decides.
+    update deliveries set opened_gates = '{CUSTOMER_DISABLED,ACCOUNT_BLOCKED,RECEIVABLE,REVIEW}'
+    where hold_released and deposit_id is null;
+    update deliveries set opened_gates =
+      '{CUSTOMER_DISABLED,ACCOUNT_BLOCKED,ACCOUNT_NOT_APPROVED,RECEIVABLE,DESTINATION,LIMIT,REVIEW,OPERATOR_HOLD,SCREENING}'
+    where deposit_id is not null;
+    alter table deliveries drop column hold_released;
+
+    alter table deposits
+      -- What holds it: the closed gates at the last look. Null: none.
+      add column gates jsonb,
+      add column opened_gates text[] not null default '{}';
+
+    -- Movements on hold are tried again until their gates open.
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    select id, 'convert', clock_timestamp() from orchestrations where waiting_for = 'HOLD' and step = 'convert'
+    on conflict (orchestration_id) do nothing;
+  `,
+}
