@@ -348,13 +348,18 @@ describe('an orchestration that waits', () => {
     expect(left).toBeLessThan(86_460_000)
   })
 
-  it('a waiting orchestration is on hold for the operator, without work', async () => {
+  it('a waiting orchestration is on hold until its account is enabled again', async () => {
     const row = await attempt(
       () => ({}),
       {},
       () => run(sql`update accounts set admin_disabled = true where id = ${owner.accountId}`),
     )
-    expect(row).toMatchObject({ waiting_for: 'HOLD', waiting_detail: expect.stringContaining('DISABLED'), kind: null })
+    const hold = { waiting_for: 'HOLD', waiting_detail: expect.stringContaining('DISABLED'), kind: 'convert' }
+    expect(row).toMatchObject(hold)
+    await run(sql`update accounts set admin_disabled = false where id = ${owner.accountId}`)
+    await pass(row.id, 60)
+    await again()
+    expect(await orchestrationRow(db, row.id as string)).toMatchObject({ status: 'COMPLETED' })
   })
 
   it('a waiting orchestration is on hold until a receivable is repaid', async () => {

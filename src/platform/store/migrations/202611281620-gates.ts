@@ -4,10 +4,11 @@ import type { Migration } from './migration.ts'
 export const gates: Migration = {
   name: '202611281620-gates',
   text: `
+    -- Not validated: every row satisfied the narrower constraint.
     alter table orchestrations
       drop constraint orchestrations_waiting_for,
       add constraint orchestrations_waiting_for check (waiting_for in ('PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD',
-        'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED', 'OPERATOR')),
+        'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED', 'OPERATOR')) not valid,
       -- The closed gates at the last look, each with code and detail. Null: none.
       add column gates jsonb,
       -- The gates that a release has opened for this movement.
@@ -16,25 +17,28 @@ export const gates: Migration = {
     alter table deliveries
       drop constraint deliveries_waiting_for,
       add constraint deliveries_waiting_for
-        check (waiting_for in ('HOLD', 'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED')),
+        check (waiting_for in ('HOLD', 'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED')) not valid,
       add column gates jsonb,
-      add column opened_gates text[] not null default '{}';
+      add column opened_gates text[] not null default '{}',
+      -- Only the release before writes and reads it.
+      alter column hold_released set default false;
     -- A release opened every gate but the pause. So does the return of a deposit, which the operator decides.
-    update deliveries set opened_gates = '{CUSTOMER_DISABLED,ACCOUNT_BLOCKED,RECEIVABLE,REVIEW}'
-    where hold_released and deposit_id is null;
-    update deliveries set opened_gates =
-      '{CUSTOMER_DISABLED,ACCOUNT_BLOCKED,ACCOUNT_NOT_APPROVED,RECEIVABLE,DESTINATION,LIMIT,REVIEW,OPERATOR_HOLD,SCREENING}'
-    where deposit_id is not null;
-    alter table deliveries drop column hold_released;
+    update deliveries set opened_gates = case
+      when deposit_id is null then '{CUSTOMER_DISABLED,ACCOUNT_BLOCKED,RECEIVABLE,REVIEW}'::text[]
+      else '{CUSTOMER_DISABLED,ACCOUNT_BLOCKED,ACCOUNT_NOT_APPROVED,RECEIVABLE,DESTINATION,LIMIT,REVIEW,OPERATOR_HOLD,SCREENING}'
+    end
+    where hold_released and status in ('WAITING', 'CLAIMED');
 
     alter table deposits
-      -- What holds it: the closed gates at the last look. Null: none.
+      -- The closed gates that hold it. Null: none.
       add column gates jsonb,
       add column opened_gates text[] not null default '{}';
 
-    -- Movements on hold are tried again until their gates open.
+    -- Movements on hold are tried again until their gates open. The nodes of the release before would drop this work, so
+    -- it is due when they have been replaced.
     insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
-    select id, 'convert', clock_timestamp() from orchestrations where waiting_for = 'HOLD' and step = 'convert'
+    select id, 'convert', clock_timestamp() + interval '1 hour' from orchestrations
+    where waiting_for = 'HOLD' and step = 'convert'
     on conflict (orchestration_id) do nothing;
   `,
 }
