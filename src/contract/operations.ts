@@ -98,6 +98,24 @@ export const OPERATIONS = {
     scope: 'transfer:write_deposit_address',
     summary: 'Create a deposit address',
   },
+  listFiatDepositInstructions: {
+    method: 'GET',
+    path: '/v2/transfer/fiat-deposit-instructions',
+    scope: 'transfer:read_deposit_address',
+    summary: 'List fiat deposit instructions',
+  },
+  getFiatDepositInstructions: {
+    method: 'GET',
+    path: '/v2/transfer/fiat-deposit-instructions/{id}',
+    scope: 'transfer:read_deposit_address',
+    summary: 'Get one fiat deposit instruction',
+  },
+  createFiatDepositInstructions: {
+    method: 'POST',
+    path: '/v2/transfer/fiat-deposit-instructions',
+    scope: 'transfer:write_deposit_address',
+    summary: 'Create a memo for fiat deposits',
+  },
   listRules: {
     method: 'GET',
     path: '/v2/orchestration/rules',

@@ -1,9 +1,10 @@
-/** `demo`'s three simulated markets, for other verbs, which have no default markets. */
+/** `demo`'s three simulated markets and its test bank, for other verbs, which have no defaults for them. */
 import { DEMO_DEFAULTS } from '../../src/service/config/markets.ts'
 
 /** As flags by key. */
 export const SIMULATED_FLAGS = {
   markets: JSON.stringify(DEMO_DEFAULTS.markets),
+  'banking.instructions': JSON.stringify(DEMO_DEFAULTS['banking.instructions']),
   'simulator.allowed': String(DEMO_DEFAULTS['simulator.allowed']),
 }
 

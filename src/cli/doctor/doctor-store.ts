@@ -1,12 +1,15 @@
 /** What `tidegate doctor` finds in the store when it opens it: the schema, the clocks, the keys, the ledger. */
+
 import { join } from 'node:path'
 import { readStoreIdentity } from '../../money/controls/store-identity.ts'
+import { activeFiatSources } from '../../money/rules/fiat-sources.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
 import { DataFolderHeld } from '../../platform/store/data-lock.ts'
 import { StoreCorrupt } from '../../platform/store/db.ts'
 import type { Config, SettingKey } from '../../service/config/settings.ts'
 import { issuesTokens } from '../../service/config/token-issuer.ts'
+import { bankFindings } from '../../service/doctor/banking.ts'
 import { bad, type Finding, nextOfConnection, reasonOf } from '../../service/doctor/finding.ts'
 import { examineLedger } from '../../service/doctor/ledger.ts'
 import {
@@ -47,12 +50,13 @@ export async function examineStore({ config, clock }: Examination, comparesLedge
     const clockFinding = await examineStoreClock(db, clock)
     const encryption = await examineEncryption(db, existingEncryptionKey(config))
     const identity = identityFindings(await readStoreIdentity(db.tables()))
+    const banks = bankFindings(await activeFiatSources(db.tables()), config)
     const ledger = comparesLedger ? await examineLedger(db, config, showCompared) : []
-    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...identity, ...ledger]
+    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...identity, ...banks, ...ledger]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
     const signing = examineSigningKeys(keys, now)
-    return [schema, clockFinding, ...encryption, signing, ...identity, ...ledger]
+    return [schema, clockFinding, ...encryption, signing, ...identity, ...banks, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
     if (error instanceof StoreCorrupt) return corruptionFindings(error.message)

@@ -11,6 +11,7 @@
  * Free addresses are counted without waiting for other transactions. Concurrent requests from n customers can therefore
  * take up to n addresses too many from the reserve. One customer's requests run one after the other.
  */
+import type { BankInstructions } from '../../contract/bank-details.ts'
 import type { AddressFamily, CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -26,9 +27,11 @@ export type AddressKeys = ReadonlyMap<AddressFamily, KeyMaterial>
 /** Networks whose addresses cannot be derived from a public key, so the operator imports them. */
 export const POOL_NETWORKS = ['SOLANA', 'STELLAR'] as const satisfies readonly CryptoNetwork[]
 
-/** The sources of addresses, and the quotas. */
+/** The sources of addresses and bank details, and the quotas. */
 export interface AddressSupply {
   readonly keys: AddressKeys
+  /** The setting `banking.instructions`, read for every request. */
+  banks(): BankInstructions
   readonly quotas: Quotas
 }
 

@@ -1,4 +1,5 @@
-/** This module's tables for the query builder. The migration `deposit-addresses` defines them. */
+/** This module's tables for the query builder. The migrations `deposit-addresses` and `fiat-instructions` define them. */
+import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import type { AddressFamily, CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { Generated } from '../../platform/store/sql.ts'
 
@@ -39,4 +40,19 @@ export interface DepositInstructionTables {
   address_keys: AddressKeysTable
   deposit_addresses: DepositAddressesTable
   address_pool: AddressPoolTable
+}
+
+export interface FiatInstructionTables {
+  fiat_instructions: {
+    id: string
+    customer_id: string
+    profile_id: string
+    account_id: string | null
+    identity_id: string | null
+    ref_id: string | null
+    network: FiatNetwork
+    account_type: FiatAccountType | null
+    memo_id: string
+    created_at: string
+  }
 }

@@ -2,6 +2,7 @@
  * The JSON text of rules in lists, written by SQL. Members and their order equal those in `store`'s documents. Tests
  * compare the two.
  */
+import type { BankInstructions } from '../../contract/bank-details.ts'
 import {
   type ItemText,
   jsonbText,
@@ -11,6 +12,7 @@ import {
   timeText,
 } from '../../platform/store/page-text.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { bankText } from '../deposit-instructions/fiat-instructions-list.ts'
 import { DESTINATION_FORMS, SOURCE_FORMS } from './model.ts'
 
 /**
@@ -31,8 +33,16 @@ export const SOURCE_TEXT = formText('source', SOURCE_FORMS)
 /** The destination of a rule or an orchestration. */
 export const DESTINATION_TEXT = formText('destination', DESTINATION_FORMS)
 
-/** A rule in a customer's list. */
-export const RULE_ITEM: ItemText = {
+/** A rule's source. One with a memo also shows the configured bank details. */
+function sourceText(banks: BankInstructions): RawBuilder<string> {
+  const fiat = sql`record.source -> 'fiat'`
+  const bank = bankText(banks, sql`${fiat} ->> 'network'`, sql`${fiat} ->> 'account_type'`)
+  const members = SOURCE_FORMS.fiat.map((name) => [name, jsonbText('source', ['fiat', name])] as const)
+  return sql<string>`case when ${fiat} ->> 'memo_id' is not null
+    then ${objectText([['fiat', objectText([...members, ['bank', bank]])]])} else ${SOURCE_TEXT} end`
+}
+
+const RULE_ITEM: ItemText = {
   members: [
     ['id', plainText('id')],
     ['ref_id', quotedText('ref_id')],
@@ -49,6 +59,16 @@ export const RULE_ITEM: ItemText = {
     ['created_at', timeText('created_at')],
   ],
   large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
+}
+
+/**
+ * A rule in a customer's list.
+ * @param banks the setting `banking.instructions`
+ */
+export function ruleItem(banks: BankInstructions): ItemText {
+  const source = sourceText(banks)
+  const members = RULE_ITEM.members.map((member) => (member[0] === 'source' ? (['source', source] as const) : member))
+  return { ...RULE_ITEM, members }
 }
 
 /** A rule in the operator's list. */

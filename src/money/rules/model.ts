@@ -5,6 +5,7 @@
  * DELETED are final. Its source gets deposit instructions when it becomes ACTIVE. Its terms never change otherwise.
  */
 import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
+import type { BankDetails } from '../../contract/bank-details.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { MovementDestination } from '../gates/model.ts'
 
@@ -83,7 +84,7 @@ export interface RuleDocument {
   readonly reject_reason?: string
   readonly source_asset: string
   readonly destination_asset: string
-  readonly source: RuleSource
+  readonly source: RuleSource & { readonly fiat?: { readonly bank?: BankDetails } }
   readonly destination: RuleDestination
   readonly created_at: string
 }

@@ -47,7 +47,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
       const row = await db.transaction((transaction: Transaction<RuleTables>) =>
         createRule(transaction, supply, writer, body, status),
       )
-      return { rule: ruleDocument(row) }
+      return { rule: ruleDocument(row, supply.banks()) }
     },
   })
   app.route<{ Params: { id: string } }>({
@@ -61,7 +61,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
       const row = await db.transaction((transaction: Transaction<RuleTables>) =>
         deleteRule(transaction, actorOf(caller), id.toLowerCase(), caller.customerId),
       )
-      return { rule: ruleDocument(row) }
+      return { rule: ruleDocument(row, supply.banks()) }
     },
   })
   app.route<{ Params: { id: string } }>({
@@ -71,7 +71,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
     async handler(request) {
       const id = request.params.id.toLowerCase()
       const row = isUuid(id) ? await getRule(db, id, callerOf(request).customerId) : undefined
-      return ruleDocument(row ?? noRule())
+      return ruleDocument(row ?? noRule(), supply.banks())
     },
   })
   app.route<{ Querystring: ListQuery<typeof RULE_FILTERS> }>({
@@ -81,7 +81,9 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
     ...WRITES_RAW_JSON,
     async handler(request) {
       const { hasRulesField } = settings()
-      const page = pageDocument(await listRules(db, callerOf(request).customerId, request.query, hasRulesField ? 2 : 1))
+      const { customerId } = callerOf(request)
+      const copies = hasRulesField ? 2 : 1
+      const page = pageDocument(await listRules(db, customerId, request.query, supply.banks(), copies))
       return hasRulesField ? { rules: page.items, ...page } : page
     },
   })

@@ -14,6 +14,7 @@ import {
 import { choices, text, uuids } from '../../platform/http/list-query.ts'
 import { NextPageCursor, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
+import { BankDetailsAnswer } from '../deposit-instructions/schemas.ts'
 import { RULE_STATUSES } from './model.ts'
 
 const strict = { additionalProperties: false }
@@ -116,7 +117,14 @@ export function withNetworkName<Crypto extends { readonly network: RequestedNetw
   }
 }
 
-/** The source in a response. */
+const fiatSource = {
+  deposit_instructions_id: Type.Optional(Type.String({ format: 'uuid' })),
+  network: FiatNetworkName,
+  account_type: Type.Optional(FiatAccountTypeName),
+  memo_id: Type.Optional(Type.String()),
+}
+
+/** An orchestration's source in a response. */
 export const Source = Type.Object({
   crypto: Type.Optional(
     Type.Object({
@@ -125,15 +133,13 @@ export const Source = Type.Object({
       network: CryptoNetworkName,
     }),
   ),
-  fiat: Type.Optional(
-    Type.Object({
-      deposit_instructions_id: Type.Optional(Type.String({ format: 'uuid' })),
-      network: FiatNetworkName,
-      account_type: Type.Optional(FiatAccountTypeName),
-      memo_id: Type.Optional(Type.String()),
-    }),
-  ),
+  fiat: Type.Optional(Type.Object(fiatSource)),
   profile: Type.Optional(Type.Object({ profile_id: Type.String() })),
+})
+
+const SourceWithBank = Type.Object({
+  ...Source.properties,
+  fiat: Type.Optional(Type.Object({ ...fiatSource, bank: Type.Optional(BankDetailsAnswer) })),
 })
 
 /** The destination in a response. */
@@ -151,7 +157,7 @@ export const Rule = Type.Object(
     reject_reason: Type.Optional(Type.String({ description: 'Why a REJECTED rule was rejected' })),
     source_asset: Type.String(),
     destination_asset: Type.String(),
-    source: Source,
+    source: SourceWithBank,
     destination: Destination,
     created_at: Type.String({ format: 'date-time' }),
   },

@@ -10,7 +10,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../accounts/profiles.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
-import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
+import { insertFiatInstructions, refuseWithoutBank } from '../deposit-instructions/fiat-instructions.ts'
 import { destinationOf } from './destination.ts'
 import { type RuleSource, type RuleStatus, stepTo } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
@@ -42,6 +42,7 @@ export async function createRule(
 ): Promise<RuleRow> {
   const profile = await profileForWrite(transaction, customerId, body.profile_id, '/profile_id')
   await refuseOtherAccount(transaction, profile, body.account_id)
+  if (body.source.fiat !== undefined) refuseWithoutBank(supply.banks(), body.source.fiat, '/source/fiat')
   const source = await sourceOf(transaction, profile, body)
   const destination = await destinationOf(transaction, profile, body.destination)
   // This customer's other creations wait here until this transaction ends, so none uses the same ref_id afterwards.
@@ -50,7 +51,7 @@ export async function createRule(
   const { createdAt } = creation
   const existing = await ruleWithRefId(transaction, customerId, body.ref_id)
   if (existing !== undefined) {
-    const meta = { existing: ruleDocument(existing) }
+    const meta = { existing: ruleDocument(existing, supply.banks()) }
     throw new Problem('already_exists', 'ref_id: a rule with this ref_id exists', { meta })
   }
   creation.admit()
@@ -170,7 +171,9 @@ async function instruct(
     }
   }
   if ('fiat' in source) {
-    const { id, memoId } = await insertFiatInstructions(transaction, profile, createdAt, source.fiat)
+    refuseWithoutBank(supply.banks(), source.fiat, '/source/fiat')
+    const wanted = { ...source.fiat, identity_id }
+    const { id, memoId } = await insertFiatInstructions(transaction, profile, createdAt, wanted)
     const fiat = { ...source.fiat, deposit_instructions_id: id, memo_id: memoId }
     return { source: { fiat }, depositAddressId: null, fiatInstructionsId: id }
   }

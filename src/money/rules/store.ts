@@ -2,6 +2,7 @@
  * Reads and writes rule rows, singly and in lists, and converts them to documents. `model` and `service` decide state
  * transitions. This file only stores their results.
  */
+import { type BankInstructions, bankFor } from '../../contract/bank-details.ts'
 import { isUuid } from '../../platform/base/ids.ts'
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -19,7 +20,7 @@ import {
 } from '../../platform/store/page.ts'
 import { readTextPage, type TextPage } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
-import { OPERATOR_RULE_ITEM, RULE_ITEM } from './list-items.ts'
+import { OPERATOR_RULE_ITEM, ruleItem } from './list-items.ts'
 import {
   DESTINATION_FORMS,
   inOrder,
@@ -153,12 +154,14 @@ export async function setStatus(
 
 /**
  * One page of a customer's rules. No filter can match another customer's rule.
+ * @param banks the setting `banking.instructions`, shown with memos
  * @param copies how often the answer contains each item, which divides the page size
  */
 export async function listRules(
   db: Db,
   customerId: string,
   { filters, ...paging }: ListQuery<typeof RULE_FILTERS>,
+  banks: BankInstructions,
   copies: number,
 ): Promise<TextPage> {
   const request = {
@@ -170,7 +173,7 @@ export async function listRules(
   } as const
   const tables = db.tables<RuleTables>()
   const records = rulesOf(tables, customerId, filters, request)
-  return await readTextPage(tables, records, RULE_ITEM, request, PAGE_BYTES_MAX / copies)
+  return await readTextPage(tables, records, ruleItem(banks), request, PAGE_BYTES_MAX / copies)
 }
 
 function rulesOf(
@@ -234,7 +237,8 @@ export async function listAllRules(
   return await readTextPage(tables, recordsOf(query, list), OPERATOR_RULE_ITEM, list)
 }
 
-export function ruleDocument(row: RuleRow): RuleDocument {
+/** @param banks the setting `banking.instructions`, shown with a memo. Absent: no bank details are shown */
+export function ruleDocument(row: RuleRow, banks: BankInstructions = {}): RuleDocument {
   const { nickname, identity_id, account_id, reject_reason } = row
   return {
     id: row.id,
@@ -247,10 +251,16 @@ export function ruleDocument(row: RuleRow): RuleDocument {
     ...(reject_reason === null ? {} : { reject_reason }),
     source_asset: row.source_asset,
     destination_asset: row.destination_asset,
-    source: inOrder(row.source, SOURCE_FORMS),
+    source: withBank(inOrder(row.source, SOURCE_FORMS), banks),
     destination: inOrder(row.destination, DESTINATION_FORMS),
     created_at: row.created_at,
   }
+}
+
+function withBank(source: RuleSource, banks: BankInstructions): RuleDocument['source'] {
+  if (!('fiat' in source) || source.fiat.memo_id === undefined) return source
+  const bank = bankFor(banks, source.fiat)
+  return bank === undefined ? source : { fiat: { ...source.fiat, bank } }
 }
 
 export function operatorRuleDocument(row: RuleRow): OperatorRuleDocument {

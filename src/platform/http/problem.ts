@@ -20,6 +20,10 @@ export const PROBLEMS = {
     status: 400,
     meaning: 'the destination is a deposit address of this service: name its profile as the destination instead',
   },
+  fiat_network_unavailable: {
+    status: 400,
+    meaning: 'the operator has no bank details for the fiat network and account type',
+  },
   bad_handshake: { status: 400, meaning: 'the WebSocket handshake breaks RFC 6455' },
   unauthorized: { status: 401, meaning: 'a bearer token is required' },
   invalid_token: {

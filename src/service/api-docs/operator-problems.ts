@@ -62,7 +62,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /signing-keys/encrypt': ['invalid_state'],
   'PATCH /accounts/:id': ['invalid_state'],
   'POST /accounts/:id/notes': ['quota_exceeded'],
-  'POST /rules/:id/approve': ADDRESS_CREATION,
+  'POST /rules/:id/approve': ['fiat_network_unavailable', ...ADDRESS_CREATION],
   'POST /deposits/:id/return': ['own_address'],
   'POST /rules/:id/notes': ['quota_exceeded'],
   'POST /address-pool': ['already_exists'],

@@ -1,6 +1,6 @@
 /**
  * The `markets` setting: a configured market's form, its validation, and the simulated markets that `demo` serves by
- * default. No other verb has default markets.
+ * default. No other verb has default markets. Also `demo`'s other defaults.
  */
 import { isObject, type JsonObject } from '../../platform/base/json-value.ts'
 import { nearest } from '../../platform/base/nearest.ts'
@@ -11,6 +11,7 @@ import {
   FEED_GROUP_DEFAULT,
   isSimulator,
 } from '../../streaming/market/configured-market.ts'
+import { TEST_BANK } from './banking.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 import { maxAgeOf, readSources, showSource } from './sources.ts'
 
@@ -50,6 +51,7 @@ export const DEMO_DEFAULTS = {
   markets: SIMULATED_MARKETS.map(showMarket),
   'simulator.allowed': true,
   'rest.sandbox': true,
+  'banking.instructions': TEST_BANK,
 } as const
 
 /** The markets using the simulator although it is not allowed, with their place in the setting. */

@@ -7,6 +7,7 @@
 import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
+import { BANKING_SETTINGS } from './settings/banking.ts'
 import { BUS_SETTINGS } from './settings/bus.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
@@ -32,6 +33,7 @@ export const SETTINGS = {
   ...MARKETS_SETTINGS,
   ...INGEST_SETTINGS,
   ...ASSETS_SETTINGS,
+  ...BANKING_SETTINGS,
   ...CONVERSION_SETTINGS,
   ...ORCHESTRATION_SETTINGS,
   ...DELIVERIES_SETTINGS,

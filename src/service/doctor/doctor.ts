@@ -7,6 +7,7 @@ import { Type } from 'typebox'
 import { readStoreIdentity } from '../../money/controls/store-identity.ts'
 import { countPools } from '../../money/deposit-instructions/address-pool.ts'
 import type { LedgerState } from '../../money/ledger/upkeep.ts'
+import { activeFiatSources } from '../../money/rules/fiat-sources.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { answered } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
@@ -17,6 +18,7 @@ import { type Origins, settingsInForce } from '../config/settings-in-force.ts'
 import { issuesTokens } from '../config/token-issuer.ts'
 import type { Readiness } from '../health/readiness.ts'
 import { examineTestSeed, poolFindings } from './addresses.ts'
+import { bankFindings } from './banking.ts'
 import { countKeys, examineSettings } from './configuration.ts'
 import { examineEncryptionKeyFile, examineFolder, examineOperatorToken } from './files.ts'
 import { bad, type Finding, reasonOf, VERDICTS } from './finding.ts'
@@ -105,7 +107,9 @@ async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Find
   try {
     const keys = issuesTokens(config) ? [await signingKeyFinding(db, clock)] : []
     const identity = identityFindings(await readStoreIdentity(db.tables()))
-    return [await examineStoreClock(db, clock), ...identity, ...keys, ...poolFindings(await countPools(db.tables()))]
+    const pools = poolFindings(await countPools(db.tables()))
+    const banks = bankFindings(await activeFiatSources(db.tables()), config)
+    return [await examineStoreClock(db, clock), ...identity, ...keys, ...pools, ...banks]
   } catch (error) {
     return [bad('store', `cannot be read (${reasonOf(error)})`, 'start the store, or correct store.url')]
   }

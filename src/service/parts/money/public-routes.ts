@@ -4,6 +4,7 @@ import type { Guard } from '../../../access/clients/guard.ts'
 import { registerProfileRoutes } from '../../../money/accounts/profile-routes.ts'
 import type { Quotas } from '../../../money/accounts/quotas.ts'
 import { registerAccountRoutes } from '../../../money/accounts/routes.ts'
+import { registerFiatInstructionsRoutes } from '../../../money/deposit-instructions/fiat-routes.ts'
 import { registerDepositAddressRoutes } from '../../../money/deposit-instructions/routes.ts'
 import { registerSandboxRoutes } from '../../../money/deposits/sandbox-routes.ts'
 import { registerOrchestrationRoutes } from '../../../money/orchestrations/routes.ts'
@@ -43,6 +44,7 @@ export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleR
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
+    (app) => registerFiatInstructionsRoutes(app, { db, guard, supply }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(current.config) }),
     (app) =>
       registerOrchestrationRoutes(app, {

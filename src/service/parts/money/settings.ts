@@ -17,7 +17,11 @@ interface SupplyParts {
 }
 
 export function supplyOf({ current, quotas, hasTestSeed = false }: SupplyParts): AddressSupply {
-  return { keys: addressKeys(current.config, hasTestSeed), quotas }
+  return {
+    keys: addressKeys(current.config, hasTestSeed),
+    banks: () => current.config['banking.instructions'],
+    quotas,
+  }
 }
 
 export function conversionsOf(config: Config): Conversions {
