@@ -42,37 +42,34 @@ function sourceText(banks: BankInstructions): RawBuilder<string> {
     then ${objectText([['fiat', objectText([...members, ['bank', bank]])]])} else ${SOURCE_TEXT} end`
 }
 
-const RULE_ITEM: ItemText = {
-  members: [
-    ['id', plainText('id')],
-    ['ref_id', quotedText('ref_id')],
-    ['nickname', quotedText('nickname')],
-    ['profile_id', plainText('profile_id')],
-    ['identity_id', quotedText('identity_id')],
-    ['account_id', plainText('account_id')],
-    ['status', plainText('status')],
-    ['reject_reason', quotedText('reject_reason')],
-    ['source_asset', quotedText('source_asset')],
-    ['destination_asset', quotedText('destination_asset')],
-    ['source', SOURCE_TEXT],
-    ['destination', DESTINATION_TEXT],
-    ['created_at', timeText('created_at')],
-  ],
-  large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
-}
-
 /**
  * A rule in a customer's list.
  * @param banks the setting `banking.instructions`
  */
 export function ruleItem(banks: BankInstructions): ItemText {
-  const source = sourceText(banks)
-  const members = RULE_ITEM.members.map((member) => (member[0] === 'source' ? (['source', source] as const) : member))
-  return { ...RULE_ITEM, members }
+  return {
+    members: [
+      ['id', plainText('id')],
+      ['ref_id', quotedText('ref_id')],
+      ['nickname', quotedText('nickname')],
+      ['profile_id', plainText('profile_id')],
+      ['identity_id', quotedText('identity_id')],
+      ['account_id', plainText('account_id')],
+      ['status', plainText('status')],
+      ['reject_reason', quotedText('reject_reason')],
+      ['source_asset', quotedText('source_asset')],
+      ['destination_asset', quotedText('destination_asset')],
+      ['source', sourceText(banks)],
+      ['destination', DESTINATION_TEXT],
+      ['created_at', timeText('created_at')],
+    ],
+    large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
+  }
+}
 }
 
 /** A rule in the operator's list. */
-export const OPERATOR_RULE_ITEM: ItemText = {
-  ...RULE_ITEM,
-  members: [...RULE_ITEM.members, ['customer_id', plainText('customer_id')]],
+export function operatorRuleItem(banks: BankInstructions): ItemText {
+  const item = ruleItem(banks)
+  return { ...item, members: [...item.members, ['customer_id', plainText('customer_id')]] }
 }

@@ -38,21 +38,22 @@ const Nothing = Type.Object({}, { additionalProperties: false })
 
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }: RuleOperatorRoutesOptions): void {
+  const shown = (row: RuleRow) => operatorRuleDocument(row, supply.banks())
   const write = async (
     work: (transaction: Transaction<RuleTables>) => Promise<RuleRow>,
-  ): Promise<OperatorRuleDocument> => operatorRuleDocument(await db.transaction(work))
+  ): Promise<OperatorRuleDocument> => shown(await db.transaction(work))
   app.get<{ Querystring: Static<typeof RulesQuery> }>(
     '/rules',
     answered(OperatorRulePage, { querystring: RulesQuery }),
-    async ({ query }) => pageDocument(await listAllRules(db, readPageQuery(query), query.status)),
+    async ({ query }) => pageDocument(await listAllRules(db, readPageQuery(query), query.status, supply.banks())),
   )
   app.get<ById>('/rules/:id', answered(OperatorRule), async ({ params }) =>
-    operatorRuleDocument((await getRule(db, idOf(params.id))) ?? noRule()),
+    shown((await getRule(db, idOf(params.id))) ?? noRule()),
   )
   app.post<ById>('/rules/:id/approve', answered(OperatorRule, { body: Nothing }), (request) =>
     write(async (transaction) => {
       const id = idOf(request.params.id)
-      await requireSeen(request, async () => operatorRuleDocument((await lockRule(transaction, id)) ?? noRule()))
+      await requireSeen(request, async () => shown((await lockRule(transaction, id)) ?? noRule()))
       return await approveRule(transaction, supply, operatorActor(request), id)
     }),
   )

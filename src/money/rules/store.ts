@@ -20,7 +20,7 @@ import {
 } from '../../platform/store/page.ts'
 import { readTextPage, type TextPage } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
-import { OPERATOR_RULE_ITEM, ruleItem } from './list-items.ts'
+import { operatorRuleItem, ruleItem } from './list-items.ts'
 import {
   DESTINATION_FORMS,
   inOrder,
@@ -228,17 +228,18 @@ export async function listAllRules(
   db: Db,
   request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
   status: RuleStatus | undefined,
+  banks: BankInstructions,
 ): Promise<TextPage> {
   const tables = db.tables<RuleTables>()
   const all = tables.selectFrom('rules').select(COLUMNS)
   const query = status === undefined ? all : all.where('status', '=', status)
   const binding = { operation: 'rules', owner: 'operator', filters: { status } }
   const list = { ...request, ...binding, idType: 'uuid', indexes: 'all' } as const
-  return await readTextPage(tables, recordsOf(query, list), OPERATOR_RULE_ITEM, list)
+  return await readTextPage(tables, recordsOf(query, list), operatorRuleItem(banks), list)
 }
 
-/** @param banks the setting `banking.instructions`, shown with a memo. Absent: no bank details are shown */
-export function ruleDocument(row: RuleRow, banks: BankInstructions = {}): RuleDocument {
+/** @param banks the setting `banking.instructions`, shown with a memo */
+export function ruleDocument(row: RuleRow, banks: BankInstructions): RuleDocument {
   const { nickname, identity_id, account_id, reject_reason } = row
   return {
     id: row.id,
@@ -263,8 +264,8 @@ function withBank(source: RuleSource, banks: BankInstructions): RuleDocument['so
   return bank === undefined ? source : { fiat: { ...source.fiat, bank } }
 }
 
-export function operatorRuleDocument(row: RuleRow): OperatorRuleDocument {
-  return { ...ruleDocument(row), customer_id: row.customer_id }
+export function operatorRuleDocument(row: RuleRow, banks: BankInstructions): OperatorRuleDocument {
+  return { ...ruleDocument(row, banks), customer_id: row.customer_id }
 }
 
 export function noRule(): never {

@@ -1,6 +1,7 @@
 /** The customer API of rules: creation, reads, paginated lists, deletion; idempotent, and isolated per customer. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../../src/platform/base/ids.ts'
+import { TEST_BANK } from '../../../src/service/config/banking.ts'
 import { type RestCustomer, RestNode, untilServed } from '../../support/rest.ts'
 import { ADDRESSES, ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../../support/rules.ts'
 
@@ -103,7 +104,7 @@ describe('a created rule', () => {
     },
   )
 
-  it('a created rule shows a memo of its own for fiat deposits', async () => {
+  it('a created rule shows a memo of its own for fiat deposits, and the bank details', async () => {
     const source = { fiat: { network: 'WIRE', account_type: 'SWIFT' } }
     const first = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
     const second = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
@@ -114,6 +115,7 @@ describe('a created rule', () => {
           network: 'WIRE',
           account_type: 'SWIFT',
           memo_id: expect.stringMatching(/^[2-9A-HJKMNP-TV-Z]{12}$/),
+          bank: TEST_BANK.WIRE?.SWIFT,
         },
       })
     }
@@ -124,8 +126,8 @@ describe('a created rule', () => {
     const assets = { source_asset: 'USD', destination_asset: 'USDC' }
     for (const fiat of [{ network: 'CUBIX' }, { network: 'CUBIX', account_type: 'ABA' }]) {
       const rule = await make({ ...assets, source: { fiat } })
-      const { deposit_instructions_id, memo_id, ...rest } = rule.source.fiat
-      expect([rest, typeof memo_id]).toEqual([fiat, 'string'])
+      const { deposit_instructions_id, memo_id, bank, ...rest } = rule.source.fiat
+      expect([rest, typeof memo_id, bank]).toEqual([fiat, 'string', TEST_BANK.CUBIX?.ANY])
       expect((await list(`?ids=${rule.id}`)).items).toEqual([rule])
       expect((await customer.call('DELETE', `${RULES}/${rule.id}`)).body.rule.source).toEqual(rule.source)
     }
