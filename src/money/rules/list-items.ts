@@ -66,7 +66,6 @@ export function ruleItem(banks: BankInstructions): ItemText {
     large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
   }
 }
-}
 
 /** A rule in the operator's list. */
 export function operatorRuleItem(banks: BankInstructions): ItemText {
