@@ -6,13 +6,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Db } from '../src/platform/store/db.ts'
 import { sql } from '../src/platform/store/sql.ts'
+import { TEST_BANK } from '../src/service/config/banking.ts'
 import { accountPublicKey } from '../test/support/address-keys.ts'
 import { moneyViolations } from '../test/support/money-oracles.ts'
 import { ASK_CENTS } from './publishing-engine.ts'
 import { type Api, newCustomerToken, type Program } from './served-program.ts'
 
-/** The settings for a program that derives addresses. */
-export const PAYMENT_FLAGS = { 'custody.evm.xpub': accountPublicKey(5) }
+/** The settings for a program that derives addresses and shows a bank. */
+export const PAYMENT_FLAGS = {
+  'custody.evm.xpub': accountPublicKey(5),
+  'banking.instructions': JSON.stringify(TEST_BANK),
+}
 const CUSTOMERS = 20
 const ADDRESS = { crypto: { network: 'ETHEREUM' } }
 const MEMO = { fiat: { network: 'WIRE', account_type: 'SWIFT' } }

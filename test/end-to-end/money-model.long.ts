@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest'
 import { createLog } from '../../src/platform/base/log.ts'
 import { openEmbedded } from '../../src/platform/store/embedded.ts'
 import { openPostgres } from '../../src/platform/store/postgres.ts'
+import { TEST_BANK } from '../../src/service/config/banking.ts'
 import { passTime } from '../money/orchestrations/kills/time.ts'
 import { accountPublicKey } from '../support/address-keys.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
@@ -64,6 +65,7 @@ const FLAGS: Flags = {
   'operator.token': OPERATOR_TOKEN,
   'keys.encryption_key': Buffer.alloc(32, 9).toString('base64'),
   'custody.evm.xpub': accountPublicKey(5),
+  'banking.instructions': JSON.stringify(TEST_BANK),
   'conversion.par_assets': '[USD, USDC, USDG]',
   'orchestrations.fee_bps': Number(FEE_BPS),
   'review_above.deposits': limitsOf(REVIEWED.deposit),

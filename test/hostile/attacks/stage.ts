@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { STREAM_SCOPE, servedScopes } from '../../../src/contract/scopes.ts'
+import { TEST_BANK } from '../../../src/service/config/banking.ts'
 import { market, OperatorApi } from '../../support/running-service.ts'
 import { newCustomer } from '../attacked-service.ts'
 import type { AttackContext } from '../family.ts'
@@ -43,6 +44,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'operator.port': '0',
   'simulator.allowed': 'true',
   'simulator.rate': '50',
+  'banking.instructions': JSON.stringify(TEST_BANK),
   markets: JSON.stringify(BASES.map((base) => market(base, 2, 25))),
 }
 

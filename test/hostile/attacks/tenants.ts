@@ -11,6 +11,7 @@ import type { Customer, Stage } from './stage.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
 const ADDRESSES = '/v2/transfer/deposit-addresses'
+const MEMOS = '/v2/transfer/fiat-deposit-instructions'
 const RULES = '/v2/orchestration/rules'
 const PROFILES = '/v2/profiles'
 const TRANSFERS = '/v2/transfer/transfers'
@@ -21,6 +22,7 @@ interface Records {
   readonly account: string
   readonly profile: string
   readonly address: string
+  readonly memo: string
   readonly rule: string
   readonly transfer: string
   readonly orchestration: string
@@ -121,6 +123,26 @@ const TENANT_CASES: readonly TenantCase[] = [
       { profile_id: own.profile, account_id: account, crypto_network: 'ETHEREUM' },
     ],
   },
+  ...list('listFiatDepositInstructions', MEMOS, {
+    ids: ({ memo }) => memo,
+    profile_ids: ({ profile }) => profile,
+    ref_ids: ({ word }) => word,
+  }),
+  {
+    operation: 'getFiatDepositInstructions',
+    name: 'getFiatDepositInstructions in the path',
+    ask: ({ memo }) => [`${MEMOS}/${memo}`],
+  },
+  {
+    operation: 'createFiatDepositInstructions',
+    name: 'createFiatDepositInstructions for a profile',
+    ask: ({ profile }) => [MEMOS, { profile_id: profile, fiat_network: 'CUBIX' }],
+  },
+  {
+    operation: 'createFiatDepositInstructions',
+    name: 'createFiatDepositInstructions for an account',
+    ask: ({ account }, own) => [MEMOS, { profile_id: own.profile, account_id: account, fiat_network: 'CUBIX' }],
+  },
   ...list('listRules', RULES, {
     ids: ({ rule: id }) => id,
     profile_id: ({ profile }) => profile,
@@ -211,6 +233,8 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
   const profile = account.profile_id!
   const addressBody = (ref: string) => ({ profile_id: profile, crypto_network: 'ETHEREUM', ref_id: ref })
   const address = await made('createDepositAddress', ADDRESSES, addressBody(word))
+  const memoBody = { profile_id: profile, fiat_network: 'CUBIX', ref_id: word }
+  const memo = await made('createFiatDepositInstructions', MEMOS, memoBody)
   const first = await made('createRule', RULES, rule(profile, { ref_id: word }))
   await made('createRule', RULES, rule(profile, { ref_id: `${word} 2` }))
   const deposit = await stage.operator.call<{ id: string }>('POST', '/deposits', {
@@ -230,6 +254,7 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
     account: account.id!,
     profile,
     address: address.id!,
+    memo: memo.id!,
     rule: first.rule.id,
     transfer: deposit.id,
     orchestration: orchestration.id!,
@@ -250,6 +275,7 @@ function absentRecords(): Records {
     account: randomUUID(),
     profile: randomUUID(),
     address: randomUUID(),
+    memo: randomUUID(),
     rule: randomUUID(),
     transfer: randomUUID(),
     orchestration: randomUUID(),
@@ -260,8 +286,8 @@ function absentRecords(): Records {
 
 /** A response without the members that are specific to one request or record. */
 function comparable({ status, text }: Answer, records: Records): string {
-  const { account, profile, address, rule: ruleId, transfer, orchestration, word } = records
-  const names = [account, profile, address, ruleId, transfer, orchestration, word]
+  const { account, profile, address, memo, rule: ruleId, transfer, orchestration, word } = records
+  const names = [account, profile, address, memo, ruleId, transfer, orchestration, word]
   let body = text
   for (const name of names) body = body.replaceAll(name, 'NAME')
   return `${status} ${body.replaceAll(/"(request_id|id|created_at|updated_at|ref_id)":"[^"]*"/g, '"$1":""')}`
