@@ -12,13 +12,16 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
 import { closedGates, type GateFinding, type GateSubject } from '../gates/model.ts'
-import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from './review.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
 import { isStoreOther } from './store-identity.ts'
+
+/** The amounts above which a movement waits for a person, by asset. An asset without one never waits. */
+export type ReviewLimits = ReadonlyMap<string, MinorUnits>
 
 /** The settings by which gates close. */
 export interface GateSettings {
-  /** The setting `review_above.payments`. */
-  readonly reviewAbove: ReviewLimits
+  /** The settings `review_above.deposits` and `review_above.payments`. */
+  readonly reviewAbove: { readonly deposits: ReviewLimits; readonly payments: ReviewLimits }
 }
 
 /** Returns an area's findings for each subject, in the same order. Undefined: no subject needs them, none was read. */
@@ -35,7 +38,10 @@ type Findings = readonly (readonly GateFinding[])[]
 const TERMS_READERS: readonly GateReader[] = []
 
 /** Gates that need the amount that leaves. Their subjects have one. */
-const AMOUNT_READERS: readonly GateReader[] = [readReview]
+const AMOUNT_READERS: readonly GateReader[] = [readPaymentReview]
+
+/** Gates that hold a deposit when it is credited. Their subjects are deposits. */
+const DEPOSIT_READERS: readonly GateReader[] = [readDepositReview]
 
 interface Paused {
   readonly assets: readonly string[]
@@ -97,6 +103,18 @@ export async function readAmountGates<Tables>(
   const read = await Promise.all(AMOUNT_READERS.flatMap((each) => each(transaction, known, settings) ?? []))
   const found = new Map(joined(known, read).map((findings, index) => [known[index], findings]))
   return subjects.map((subject) => found.get(subject) ?? [])
+}
+
+/** Only the gates that hold deposits, before they are credited. */
+export async function readDepositGates<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  settings: GateSettings,
+): Promise<Findings> {
+  return joined(
+    subjects,
+    await Promise.all(DEPOSIT_READERS.flatMap((read) => read(transaction, subjects, settings) ?? [])),
+  )
 }
 
 /**
@@ -171,19 +189,38 @@ function pauseOf({ sourceAsset, asset, networks, isDelivery }: GateSubject, paus
 }
 
 /** Payments with a larger amount than `review_above.payments` wait for a person. Sends no statement. */
-function readReview<Tables>(
+function readPaymentReview<Tables>(
   _: Transaction<Tables>,
   subjects: readonly GateSubject[],
-  { reviewAbove }: GateSettings,
+  { reviewAbove: { payments } }: GateSettings,
 ): Promise<Findings> | undefined {
-  if (reviewAbove.size === 0) return undefined
-  const isReviewed = ({ isDelivery, asset, amount = 0n }: GateSubject) =>
-    isDelivery && needsReview(reviewAbove, asset, amount)
-  return Promise.resolve(
-    subjects.map((subject) =>
-      isReviewed(subject) ? [{ code: 'REVIEW' as const, detail: PAYMENT_REVIEW_DETAIL }] : [],
-    ),
+  if (payments.size === 0) return undefined
+  return reviewed(
+    subjects.map((subject) => subject.isDelivery && isAbove(payments, subject)),
+    'the amount is above review_above.payments',
   )
+}
+
+/** The same for deposits and `review_above.deposits`. */
+function readDepositReview<Tables>(
+  _: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  { reviewAbove: { deposits } }: GateSettings,
+): Promise<Findings> | undefined {
+  if (deposits.size === 0) return undefined
+  return reviewed(
+    subjects.map((subject) => isAbove(deposits, subject)),
+    'the amount is above review_above.deposits',
+  )
+}
+
+function isAbove(limits: ReviewLimits, { asset, amount = 0n }: GateSubject): boolean {
+  const limit = limits.get(asset)
+  return limit !== undefined && amount > limit
+}
+
+function reviewed(areAbove: readonly boolean[], detail: string): Promise<Findings> {
+  return Promise.resolve(areAbove.map((isReviewed) => (isReviewed ? [{ code: 'REVIEW', detail } as const] : [])))
 }
 
 function joined(subjects: readonly GateSubject[], read: readonly Findings[]): Findings {

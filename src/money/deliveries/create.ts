@@ -90,15 +90,21 @@ export async function lockDeliveryOf<Tables>(
   return rows[0]
 }
 
-/** Opens gates for a waiting, locked delivery, and makes it due. */
+/**
+ * Sets the opened gates of a waiting, locked delivery, and makes it due.
+ *
+ * @param wait at the gates that are still closed. Undefined: none
+ */
 export async function releaseDelivery<Tables>(
   transaction: Transaction<Tables>,
-  { id, opened_gates }: DeliveryRow,
-  gates: readonly GateCode[],
+  { id }: Pick<DeliveryRow, 'id'>,
+  openedGates: readonly GateCode[],
+  wait: GatesWait | undefined,
 ): Promise<void> {
   await sql`
-    update deliveries set opened_gates = ${[...new Set([...opened_gates, ...gates])]}::text[],
-      next_attempt_at = clock_timestamp()
+    update deliveries set opened_gates = ${[...openedGates]}::text[], next_attempt_at = clock_timestamp(),
+      waiting_for = ${wait?.waitingFor ?? null}, waiting_detail = ${wait?.detail ?? null},
+      gates = ${wait === undefined ? null : gatesText(wait)}::jsonb
     where id = ${id}
   `.execute(transaction)
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)

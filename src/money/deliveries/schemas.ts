@@ -5,6 +5,7 @@ import { CRYPTO_NETWORK_NAMES } from '../../contract/crypto-networks.ts'
 import { PageQuery, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import { GATE_WAITS } from '../gates/model.ts'
+import { ClosedGates } from '../gates/release.ts'
 import { DELIVERY_CHANNELS, DELIVERY_STATUSES } from './model.ts'
 import { ATTEMPT_OUTCOMES } from './tables.ts'
 
@@ -96,6 +97,7 @@ const deliveryMembers = {
   next_attempt_at: Type.Optional(Time),
   waiting_for: Type.Optional(textChoice(GATE_WAITS)),
   waiting_detail: Type.Optional(Type.String()),
+  gates: Type.Optional(ClosedGates),
   reference: Type.Optional(Type.String({ description: 'The executor’s name for the payment' })),
   late: Type.Optional(Type.Boolean({ description: 'Settled after it had failed' })),
   fail_reason: Type.Optional(Type.Object({ code: Type.String(), detail: Type.Optional(Type.String()) })),

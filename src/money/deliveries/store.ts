@@ -84,6 +84,7 @@ const ITEM: ItemText = {
     ['next_attempt_at', dueText('webhook')],
     ['waiting_for', plainText('waiting_for')],
     ['waiting_detail', quotedText('waiting_detail')],
+    ['gates', jsonbText('gates')],
     ['reference', quotedText('reference')],
     ['late', flagText('late')],
     [

@@ -1,5 +1,5 @@
 /** This folder's tables for the query builder. The migration `deliveries` defines them. */
-import type { GateCode, GateFinding, GateWait } from '../gates/model.ts'
+import type { GateCode, GateWait, StoredGate } from '../gates/model.ts'
 import type { DeliveryChannel, DeliveryDestination, DeliveryStatus } from './model.ts'
 
 export interface DeliveriesTable {
@@ -24,7 +24,7 @@ export interface DeliveriesTable {
   waiting_for: GateWait | null
   waiting_detail: string | null
   /** The closed gates at the last look. */
-  gates: readonly Pick<GateFinding, 'code' | 'detail'>[] | null
+  gates: readonly StoredGate[] | null
   /** The gates that a release has opened for it. */
   opened_gates: readonly GateCode[]
   request_body: string | null

@@ -153,6 +153,8 @@ async function correctedBy<Tables>(
     delivery_id: null,
     returned_from: null,
     reason,
+    // The new terms are reviewed again.
+    opened_gates: [],
     corrections: [...before.corrections, { at: await now(transaction), before: was, reason }],
   }
   return { before, after, owner, arrived }

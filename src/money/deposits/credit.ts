@@ -4,10 +4,9 @@
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { readAmountGates, readProfileGates, readTermsGates } from '../controls/gates.ts'
-import { needsReview } from '../controls/review.ts'
+import { readAmountGates, readDepositGates, readProfileGates, readTermsGates } from '../controls/gates.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
-import type { GateFinding, GateSubject } from '../gates/model.ts'
+import { closedGates, type GateCode, type GateFinding, type GateSubject, type StoredGate } from '../gates/model.ts'
 import type { LedgerAccount, Posting } from '../ledger/posting.ts'
 import { type Completion, completable } from '../orchestrations/at-once.ts'
 import { type ConvertSettings, conversionGates } from '../orchestrations/convert.ts'
@@ -19,7 +18,7 @@ import type { Disposition } from './dispositions.ts'
 import { type Match, type MatchSettings, match, type Wanted } from './match.ts'
 import type { DepositValues } from './tables.ts'
 import { transferIdOf } from './transfer-entries.ts'
-import { isHeldBack } from './transitions.ts'
+import { isHeldBack, operatorHold } from './transitions.ts'
 
 /** A known profile's deposit whose amount is about to be credited. */
 export interface Creditable {
@@ -27,8 +26,6 @@ export interface Creditable {
   readonly deposit: DepositValues
   readonly owner: Owner
   readonly arrived: Arrived
-  /** The operator has released it, whatever its amount. */
-  readonly isReviewed?: true
 }
 
 /** How a deposit is credited. */
@@ -39,6 +36,8 @@ export interface Credit extends Creditable {
   readonly ruleId: string | null
   readonly orchestrationId: string | null
   readonly wanted: Wanted | undefined
+  /** The closed gates that hold it. */
+  readonly heldBy: readonly GateFinding[]
   /** Whether its orchestration waits for a closed gate. */
   readonly isWaiting?: boolean
 }
@@ -64,11 +63,11 @@ export async function decideCredits<Tables>(
   deposits: readonly Creditable[],
   settings: MatchSettings,
 ): Promise<readonly Credit[]> {
-  const isInReview = ({ deposit: { asset, amount }, isReviewed }: Creditable) =>
-    isReviewed !== true && needsReview(settings.reviewAbove, asset, BigInt(amount))
-  const heldFor = (creditable: Creditable) =>
-    isHeldBack(creditable.deposit.secondary_status) ? 'HELD' : isInReview(creditable) ? 'REVIEW' : undefined
-  const looking = deposits.filter((each) => !each.deposit.skips_rules && heldFor(each) === undefined)
+  const holds = new Map(
+    (await readHolds(transaction, deposits, settings)).map((findings, index) => [deposits[index], findings]),
+  )
+  const holdsOf = (each: Creditable) => holds.get(each) ?? []
+  const looking = deposits.filter((each) => !each.deposit.skips_rules && holdsOf(each).length === 0)
   const [matches, profileGatesOf] = await Promise.all([
     findMatches(transaction, looking, settings),
     readProfileGates(
@@ -96,8 +95,10 @@ export async function decideCredits<Tables>(
   )
   return deposits.map((creditable): Credit => {
     const { deposit } = creditable
-    const held = heldFor(creditable)
-    if (held !== undefined) return { ...creditedOnly(creditable, held, null), bucket: 'held' }
+    const heldBy = holdsOf(creditable)
+    if (heldBy.length > 0) {
+      return { ...creditedOnly(creditable, heldDisposition(heldBy), null), bucket: 'held', heldBy }
+    }
     if (deposit.skips_rules)
       return creditedOnly(creditable, deposit.corrections.length > 0 ? 'CORRECTED' : 'ASSIGNED', null)
     const found = matches.get(creditable) as Match
@@ -113,9 +114,46 @@ export async function decideCredits<Tables>(
       ruleId: wanted.ruleId,
       orchestrationId,
       wanted,
+      heldBy: [],
       isWaiting: findings.length > 0,
     }
   })
+}
+
+/** The closed gates that hold each deposit, in the same order. */
+async function readHolds<Tables>(
+  transaction: Transaction<Tables>,
+  deposits: readonly Creditable[],
+  settings: MatchSettings,
+): Promise<readonly (readonly GateFinding[])[]> {
+  const read = await readDepositGates(transaction, deposits.map(depositGates), settings.gates)
+  return deposits.map(({ deposit: { secondary_status, reason } }, index) => {
+    const held = isHeldBack(secondary_status) ? [operatorHold(reason)] : []
+    return closedGates({ openedGates: [] }, [...held, ...(read[index] ?? [])])
+  })
+}
+
+/** Why a held deposit is not converted. The operator's own hold comes first. */
+export function heldDisposition(gates: readonly StoredGate[]): 'HELD' | 'REVIEW' | 'SCREENING' {
+  const isClosed = (wanted: GateCode) => gates.some(({ code }) => code === wanted)
+  if (isClosed('OPERATOR_HOLD')) return 'HELD'
+  return isClosed('REVIEW') ? 'REVIEW' : 'SCREENING'
+}
+
+/** A deposit, as the gates see it that hold it. */
+function depositGates({ deposit, owner }: Creditable): GateSubject {
+  return {
+    owner: { depositId: deposit.id },
+    customerId: owner.customerId,
+    profileId: owner.profileId,
+    sourceAsset: deposit.asset,
+    asset: deposit.asset,
+    networks: [deposit.network],
+    destination: undefined,
+    amount: BigInt(deposit.amount),
+    isDelivery: false,
+    openedGates: deposit.opened_gates,
+  }
 }
 
 /** The orchestration started by a deposit, as its gates see it. */
@@ -137,7 +175,15 @@ function subjectOf({ deposit, owner }: Creditable, wanted: Wanted, orchestration
 
 /** The credit for a deposit that no orchestration converts. */
 export function creditedOnly(creditable: Creditable, disposition: Disposition, ruleId: string | null): Credit {
-  return { ...creditable, disposition, bucket: 'available', ruleId, orchestrationId: null, wanted: undefined }
+  return {
+    ...creditable,
+    disposition,
+    bucket: 'available',
+    ruleId,
+    orchestrationId: null,
+    wanted: undefined,
+    heldBy: [],
+  }
 }
 
 /** A deposit's owner columns. */
@@ -146,12 +192,14 @@ export function ownerColumns({ customerId, profileId, accountId }: Owner) {
 }
 
 /**
- * The columns for a credited deposit, or without a credit for an unattributed one. A deposit waiting for a review is
- * HELD, as if the operator had held it.
+ * The columns for a credited deposit, or without a credit for an unattributed one. A deposit held by any gate is HELD,
+ * as if the operator had held it.
  */
 export function creditColumns(credit: Credit | undefined) {
+  const isHeld = credit !== undefined && credit.heldBy.length > 0 && !isHeldBack(credit.deposit.secondary_status)
   return {
-    ...(credit?.disposition === 'REVIEW' ? { secondary_status: 'HELD' as const } : {}),
+    ...(isHeld ? { secondary_status: 'HELD' as const } : {}),
+    ...(credit === undefined ? {} : { gates: credit.heldBy.length === 0 ? null : credit.heldBy }),
     disposition: credit?.disposition ?? ('UNATTRIBUTED' as const),
     rule_id: credit?.ruleId ?? null,
     orchestration_id: credit?.orchestrationId ?? null,

@@ -15,6 +15,7 @@ export const DISPOSITIONS = {
   HELD: 'the operator holds it, and no rules have been applied yet',
   REVIEW:
     'its amount is above `review_above.deposits`: it is HELD, and no rules are applied, until the operator releases it',
+  SCREENING: 'it is HELD until its screening allows it, and no rules are applied',
   ASSIGNED: 'the operator assigned it to a profile without applying rules',
   CORRECTED: 'the operator corrected it without applying rules',
   UNATTRIBUTED: 'it belongs to no profile yet',

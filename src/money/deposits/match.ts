@@ -6,7 +6,6 @@
 import { type Conversions, isConvertible } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { GateSettings } from '../controls/gates.ts'
-import type { ReviewLimits } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { CandidateRule } from '../rules/matching.ts'
@@ -42,8 +41,6 @@ export interface MatchSettings {
   readonly conversions: Conversions
   /** The setting `orchestrations.minimums`. Undefined: the asset has none. */
   minimumOf(asset: string): MinorUnits | undefined
-  /** The setting `review_above.deposits`. */
-  readonly reviewAbove: ReviewLimits
   readonly gates: GateSettings
 }
 

@@ -50,7 +50,7 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
     `Deposits above review_above.deposits waiting for the operator’s release, counted up to ${COUNTED_MAX}`,
     sql`
       select count(*)::integer as value from (
-        select from deposits where secondary_status = 'HELD' and disposition = 'REVIEW' limit ${COUNTED_MAX}
+        select from deposits where secondary_status = 'HELD' and gates @> '[{"code": "REVIEW"}]' limit ${COUNTED_MAX}
       ) as counted`,
   )
   const deposits = new Counter({

@@ -38,6 +38,10 @@ export function newDepositDocument(
       status: deposit.status,
       secondary_status: deposit.secondary_status,
       disposition: disposition === null ? null : { code: disposition },
+      gates:
+        deposit.secondary_status === 'HELD'
+          ? (deposit.gates?.map(({ code, detail }) => ({ code, detail })) ?? null)
+          : null,
       reason: deposit.reason,
     }),
     ...way,
@@ -51,6 +55,7 @@ export function newDepositDocument(
       completed_at: deposit.status === 'COMPLETED' ? createdAt : null,
       created_at: createdAt,
       updated_at: createdAt,
+      version: createdAt,
     }),
   }
 }

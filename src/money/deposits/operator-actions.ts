@@ -10,6 +10,8 @@ import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
+import type { StoredGate } from '../gates/model.ts'
+import { checkRelease, type Release, withOpened } from '../gates/release.ts'
 import { type LockedBalances, lockBalances, post } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { stopForReversal } from '../orchestrations/reverse.ts'
@@ -20,22 +22,31 @@ import {
   type Credit,
   type Creditable,
   creditColumns,
+  creditedOnly,
   creditPosting,
   decideCredits,
   orchestrationOf,
   ownerColumns,
 } from './credit.ts'
+import type { Disposition } from './dispositions.ts'
 import { type DepositRow, lockDeposits } from './known.ts'
 import type { DepositSettings } from './record.ts'
 import { noDeposit } from './store.ts'
 import type { DepositValues } from './tables.ts'
 import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entries.ts'
-import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
+import {
+  actionEffect,
+  type DepositAction,
+  type DepositSecondaryStatus,
+  isHeldBack,
+  operatorHold,
+  stateName,
+} from './transitions.ts'
 import { changeDeposits } from './writes.ts'
 
 /**
  * Holds the money. A credited deposit is held at once, while its money is still available. A pending one is held when
- * it is credited.
+ * it is credited. A deposit that another gate holds is then held by both.
  */
 export async function holdDeposit<Tables>(
   transaction: Transaction<Tables>,
@@ -45,39 +56,87 @@ export async function holdDeposit<Tables>(
 ): Promise<void> {
   const deposit = await lockDeposit(transaction, id)
   const step = stepOf('hold', deposit)
-  if (step === undefined) return
-  await setSecondary(transaction, deposit, step, { reason })
+  const closed = deposit.secondary_status === 'HELD' ? heldBy(deposit) : []
+  if (closed.some(({ code }) => code === 'OPERATOR_HOLD')) return
+  const next = step?.next ?? deposit.secondary_status
+  await setSecondary(transaction, deposit, { next }, { reason, gates: [...closed, operatorHold(reason)] })
   await audit(transaction, actor, 'deposit.hold', id, { status: deposit.status, reason })
-  if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
+  if (deposit.status === 'COMPLETED' && step !== undefined) await takeFromAvailable(transaction, deposit, 'held')
 }
 
-/** Gives held money to its profile. If the deposit was held before it was credited, its rules run now. */
+/**
+ * Opens the named gates of a held deposit. When no other gate holds it, its profile gets the money, and if the deposit
+ * was held before it was credited, its rules run now. Throws 409 when the release saw another version or names a gate
+ * that is not closed.
+ */
 export async function releaseDeposit<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
   id: string,
+  release: Release,
   settings: DepositSettings,
 ): Promise<void> {
   const deposit = await lockDeposit(transaction, id)
-  const step = stepOf('release', deposit)
-  if (step === undefined) return
+  if (stepOf('release', deposit) === undefined) return
+  const closed = heldBy(deposit)
+  checkRelease(release, { version: deposit.updated_at, closed, current: stateOf(deposit) })
+  const { gates, reason } = release
+  const isKept = closed.some(({ code }) => code === 'OPERATOR_HOLD') && !gates.includes('OPERATOR_HOLD')
+  const opened = {
+    ...deposit,
+    secondary_status: isKept ? ('HELD' as const) : null,
+    // A hold is a state of the deposit, so a later one closes its gate again.
+    opened_gates: withOpened(deposit.opened_gates, release).filter((code) => code !== 'OPERATOR_HOLD'),
+    reason: isKept ? deposit.reason : reason,
+  }
+  await continueHeld(transaction, actor, opened, { action: 'deposit.release', detail: { gates, reason } }, settings)
+}
+
+/**
+ * Reads a held, locked deposit's gates again, and credits it when none is closed.
+ *
+ * @param deposit HELD while the operator's own hold stays
+ */
+async function continueHeld<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  deposit: DepositRow,
+  { action, detail }: { readonly action: string; readonly detail: Readonly<Record<string, unknown>> },
+  settings: DepositSettings,
+): Promise<void> {
+  const { id, status } = deposit
   const owner = await ownerOf(transaction, deposit)
-  if (deposit.status !== 'COMPLETED' || owner === undefined) {
-    await setSecondary(transaction, deposit, step, {})
-    await audit(transaction, actor, 'deposit.release', id, { status: deposit.status })
+  if (status !== 'COMPLETED' || owner === undefined) {
+    const gates = deposit.secondary_status === null ? null : deposit.gates
+    await setSecondary(transaction, deposit, { next: deposit.secondary_status }, { gates })
+    await audit(transaction, actor, action, id, { ...detail, status })
     return
   }
+  const creditable = await creditableOf(transaction, deposit, owner)
   // Rules run once: a deposit held after it was credited keeps its disposition.
-  const isFirst = deposit.disposition === 'HELD' || deposit.disposition === 'REVIEW'
-  const released = { ...deposit, secondary_status: null, skips_rules: deposit.skips_rules || !isFirst }
-  const creditable = { ...(await creditableOf(transaction, released, owner)), isReviewed: true } as const
-  const [decided] = await decideCredits(transaction, [creditable], settings)
-  const credit = decided as Credit
-  const { disposition, orchestration_id } = isFirst ? creditColumns(credit) : deposit
-  await setSecondary(transaction, deposit, step, isFirst ? creditColumns(credit) : {})
-  await audit(transaction, actor, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
+  const { disposition } = deposit
+  const isFirst = disposition === 'HELD' || disposition === 'REVIEW' || disposition === 'SCREENING'
+  const isFree = !isFirst && deposit.secondary_status === null
+  const credit = isFree
+    ? creditedOnly(creditable, disposition as Disposition, deposit.rule_id)
+    : ((await decideCredits(transaction, [creditable], settings))[0] as Credit)
+  const columns = creditColumns(credit)
+  const changed = isFirst ? columns : { gates: columns.gates ?? null }
+  const next = credit.bucket === 'held' ? 'HELD' : null
+  await setSecondary(transaction, deposit, { next }, changed)
+  const { orchestration_id } = { ...deposit, ...changed }
+  const shown = { status, disposition: isFirst ? columns.disposition : disposition, orchestration_id }
+  const held = next === null ? {} : { held_by: credit.heldBy.map(({ code }) => code) }
+  await audit(transaction, actor, action, id, { ...detail, ...shown, ...held })
+  if (next !== null) return
   await post(transaction, [creditPosting(credit, 'held')])
   await start(transaction, credit, settings, () => Promise.resolve())
+}
+
+/** The gates that hold a deposit. The release before this one stored none. */
+function heldBy({ gates, disposition, reason }: DepositRow): readonly StoredGate[] {
+  if (gates !== null) return gates
+  return [disposition === 'REVIEW' ? { code: 'REVIEW', detail: '' } : operatorHold(reason)]
 }
 
 /** Rejects a held deposit. From then on it can only be returned or reversed. */

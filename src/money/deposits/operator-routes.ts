@@ -12,6 +12,7 @@ import { answered } from '../../platform/http/raw-json.ts'
 import { validationErrors } from '../../platform/http/validation.ts'
 import { type Db, StoreUnavailable, type Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { type Release, ReleaseBody } from '../gates/release.ts'
 import { correctDeposit } from './correct.ts'
 import {
   assignDeposit,
@@ -35,7 +36,6 @@ import {
   DepositReports,
   DepositsQuery,
   DepositTrace,
-  Nothing,
   ReasonBody,
   ReportAnswer,
   ReturnBody,
@@ -125,8 +125,8 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
     answered(Deposit, { body: ReasonBody }),
     (request) => act(request, (transaction, actor, id) => holdDeposit(transaction, actor, id, request.body.reason)),
   )
-  app.post<ById>('/deposits/:id/release', answered(Deposit, { body: Nothing }), (request) =>
-    act(request, (transaction, actor, id) => releaseDeposit(transaction, actor, id, settings())),
+  app.post<ById & { Body: Release }>('/deposits/:id/release', answered(Deposit, { body: ReleaseBody }), (request) =>
+    act(request, (transaction, actor, id) => releaseDeposit(transaction, actor, id, request.body, settings())),
   )
   app.post<ById & { Body: Static<typeof ReasonBody> }>(
     '/deposits/:id/reject',

@@ -19,7 +19,7 @@ import { asPresentTerms } from './revisions.ts'
 import { findSimilar, lockAmounts, type Similar } from './similar.ts'
 import type { DepositDocument } from './store.ts'
 import type { DepositValues } from './tables.ts'
-import { reportEffect } from './transitions.ts'
+import { operatorHold, reportEffect } from './transitions.ts'
 import { type WriteSettings, writeMoves } from './write-moves.ts'
 
 export interface DepositSettings extends MatchSettings, WriteSettings {}
@@ -159,7 +159,7 @@ function isArrivingByBank({ report, before, effect, isReplacing }: Step): boolea
 function heldStep(step: Step, similar: Similar | undefined): Step {
   if (similar === undefined || step.after.secondary_status !== null) return step
   const reason = `may be the payment of deposit ${similar.depositId}, whose bank reference is nearly equal`
-  return { ...step, after: { ...step.after, secondary_status: 'HELD', reason } }
+  return { ...step, after: { ...step.after, secondary_status: 'HELD', reason, gates: [operatorHold(reason)] } }
 }
 
 async function movesOf<Tables>(

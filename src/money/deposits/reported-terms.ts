@@ -4,6 +4,7 @@ import { formatAmount } from '../ledger/amounts.ts'
 import type { DepositRow } from './known.ts'
 import type { Report } from './report.ts'
 import type { DepositValues } from './tables.ts'
+import { operatorHold } from './transitions.ts'
 
 /** A configured asset's decimals. */
 export type DecimalsOf = (asset: string) => number | undefined
@@ -28,6 +29,8 @@ export function newDepositOf(report: Report): DepositValues {
     returned_from: null,
     confirmations: report.confirmations,
     reason: report.holdReason ?? null,
+    gates: report.holdReason === undefined ? null : [operatorHold(report.holdReason)],
+    opened_gates: [],
     corrections: [],
     transfer_id: null,
   }

@@ -6,6 +6,7 @@ import { FIAT_NETWORKS } from '../../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES, REQUESTED_NETWORK_NAMES } from '../../contract/crypto-networks.ts'
 import { PageQuery, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
+import { ClosedGates, RecordVersion } from '../gates/release.ts'
 import { DISPOSITIONS, type Disposition } from './dispositions.ts'
 import { TRACE_KINDS } from './trace-text.ts'
 import { DEPOSIT_SECONDARY_STATUSES, DEPOSIT_STATUSES } from './transitions.ts'
@@ -157,6 +158,7 @@ export const Deposit = Type.Object(
     status: textChoice(DEPOSIT_STATUSES),
     secondary_status: Type.Optional(textChoice(DEPOSIT_SECONDARY_STATUSES)),
     disposition: Type.Optional(Type.Object({ code: Dispositions }, { description: 'Why it was or was not converted' })),
+    gates: Type.Optional(ClosedGates),
     reason: Type.Optional(Type.String({ description: 'The operator’s, for the last action' })),
     crypto: Type.Optional(
       Type.Object({
@@ -186,6 +188,7 @@ export const Deposit = Type.Object(
     completed_at: Type.Optional(Time),
     created_at: Time,
     updated_at: Time,
+    version: RecordVersion,
   },
   { title: 'Deposit' },
 )

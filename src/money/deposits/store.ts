@@ -15,6 +15,7 @@ import {
   timeText,
 } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
+import type { StoredGate } from '../gates/model.ts'
 import { amountText } from '../ledger/amount-text.ts'
 import type { Disposition } from './dispositions.ts'
 import type { Correction, DepositTables } from './tables.ts'
@@ -31,6 +32,7 @@ export interface DepositDocument {
   readonly status: DepositStatus
   readonly secondary_status?: DepositSecondaryStatus
   readonly disposition?: { readonly code: Disposition }
+  readonly gates?: readonly StoredGate[]
   readonly reason?: string
   readonly crypto?: {
     readonly network: string
@@ -56,6 +58,7 @@ export interface DepositDocument {
   readonly completed_at?: string
   readonly created_at: string
   readonly updated_at: string
+  readonly version: string
 }
 
 /** A deposit matches when it equals every given filter. */
@@ -151,6 +154,7 @@ const DEPOSIT_ITEM: ItemText = {
     ['status', plainText('status')],
     ['secondary_status', plainText('secondary_status')],
     ['disposition', disposition],
+    ['gates', sql`case when record.secondary_status = 'HELD' then ${jsonbText('gates')} end`],
     ['reason', quotedText('reason')],
     ['crypto', crypto],
     ['fiat', fiat],
@@ -165,6 +169,7 @@ const DEPOSIT_ITEM: ItemText = {
     ['completed_at', timeText('completed_at')],
     ['created_at', timeText('created_at')],
     ['updated_at', timeText('updated_at')],
+    ['version', timeText('updated_at')],
   ],
   large: { text: ['remittance', 'sender', 'reason'], jsonb: ['corrections'] },
 }

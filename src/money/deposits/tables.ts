@@ -1,4 +1,5 @@
 /** The table `deposits` for the query builder. The migration `deposits` defines it. */
+import type { GateCode, StoredGate } from '../gates/model.ts'
 import type { Disposition } from './dispositions.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
 
@@ -29,6 +30,10 @@ export interface DepositsTable {
   returned_from: 'HELD' | 'REJECTED' | null
   confirmations: number | null
   reason: string | null
+  /** The closed gates that hold it. Null: none, or it was held by the release before. */
+  gates: readonly StoredGate[] | null
+  /** The gates that a release has opened for it. */
+  opened_gates: readonly GateCode[]
   occurred_at: string
   created_at: string
   updated_at: string

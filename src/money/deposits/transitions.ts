@@ -15,6 +15,8 @@
  * - RETURNED: sent back by the service.
  */
 
+import type { StoredGate } from '../gates/model.ts'
+
 export const DEPOSIT_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const
 
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number]
@@ -84,6 +86,11 @@ export function actionEffect(action: DepositAction, { status, secondary }: Depos
 /** Whether money credited to a profile in this state goes to `held`. */
 export function isHeldBack(secondary: DepositSecondaryStatus | null): boolean {
   return secondary === 'HELD' || secondary === 'REJECTED'
+}
+
+/** The gate that an operator's hold closes. */
+export function operatorHold(reason: string | null): StoredGate {
+  return { code: 'OPERATOR_HOLD', detail: reason ?? 'the operator holds it' }
 }
 
 /** The state in one word, as in `meta.current` of a 409. */

@@ -7,6 +7,7 @@ import { StatementFailed, type Transaction } from '../../platform/store/db.ts'
 import { holding } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting, namesOf, unnested } from '../../platform/store/unnested.ts'
+import { gatesText } from '../gates/model.ts'
 import type { Report } from './report.ts'
 import type { DepositValues } from './tables.ts'
 
@@ -69,6 +70,8 @@ const TYPES: Readonly<Record<keyof DepositValues, string>> = {
   returned_from: 'text',
   confirmations: 'integer',
   reason: 'text',
+  gates: 'jsonb',
+  opened_gates: 'text',
   occurred_at: 'timestamptz',
   corrections: 'jsonb',
   transfer_id: 'uuid',
@@ -78,8 +81,14 @@ const NAMES = Object.keys(TYPES) as (keyof DepositValues)[]
 
 const COLUMNS = NAMES.map((name): Column<Pick<Reported, 'after'>> => {
   if (name === 'corrections') return [name, TYPES[name], ({ after }) => JSON.stringify(after.corrections)]
+  if (name === 'gates')
+    return [name, TYPES[name], ({ after: { gates } }) => (gates === null ? null : gatesText({ gates }))]
+  if (name === 'opened_gates') return [name, TYPES[name], ({ after }) => `{${after.opened_gates.join(',')}}`]
   return [name, TYPES[name], ({ after }) => after[name]]
 })
+
+/** The columns of a new deposit. No release has opened a gate for it. */
+const FIRST_COLUMNS = COLUMNS.filter(([name]) => name !== 'opened_gates')
 
 const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
 
@@ -94,11 +103,11 @@ export async function insertDeposits<Tables>(
 ): Promise<string | undefined> {
   if (firsts.length === 0) return undefined
   const sighted: readonly Column<Reported>[] = [
-    ...COLUMNS,
+    ...FIRST_COLUMNS,
     ['source', 'text', ({ report }) => report.source],
     ['external_id', 'text', ({ report }) => report.externalId],
   ]
-  const names = sql.raw(namesOf(COLUMNS))
+  const names = sql.raw(namesOf(FIRST_COLUMNS))
   const ids = firsts.map(({ after }) => after.id)
   holding(transaction, 'deposit', ids)
   const { rows } = await sql<{ readonly now: string }>`
@@ -156,7 +165,9 @@ export async function changeDeposits<Tables>(
 ): Promise<void> {
   if (changes.length === 0) return
   const rows = changes.map((after) => ({ after }))
-  const written = NAMES.filter((name) => name !== 'id').map((name) => sql.raw(`${name} = wanted.${name}`))
+  const written = NAMES.filter((name) => name !== 'id').map((name) =>
+    sql.raw(`${name} = wanted.${name}${name === 'opened_gates' ? '::text[]' : ''}`),
+  )
   await sql`
     update deposits set ${sql.join(written)},
       updated_at = greatest(${NOW}, deposits.updated_at + interval '1 millisecond'),

@@ -42,6 +42,9 @@ export type MovementDestination =
   | { readonly fiat: { readonly fiat_account_id: string; readonly memo?: string } }
   | { readonly profile: { readonly profile_id: string } }
 
+/** A closed gate, as stored and shown to the operator. */
+export type StoredGate = Pick<GateFinding, 'code' | 'detail'>
+
 /** A movement of a profile's money, for which gates are read. */
 export interface GateSubject {
   /** The record that moves the money: the orchestration, or the deposit that is returned. */
@@ -64,18 +67,23 @@ export interface GateSubject {
 }
 
 /** The gates that a release may open. */
-export const RELEASABLE_GATES: readonly GateCode[] = [
+export const RELEASABLE_GATES = [
   'ACCOUNT_BLOCKED',
   'RECEIVABLE',
   'LIMIT',
   'REVIEW',
   'OPERATOR_HOLD',
-]
+] as const satisfies readonly GateCode[]
 
 /** The reasons to wait that stand for gates, in order of precedence. */
 export const GATE_WAITS = ['HOLD', 'APPROVAL', 'DESTINATION', 'LIMIT', 'SCREENING', 'PAUSED'] as const
 
 export type GateWait = (typeof GATE_WAITS)[number]
+
+/** Whether a movement waits for a gate, and not for a price or an answer. */
+export function isGateWait(reason: string): reason is GateWait {
+  return GATE_WAITS.some((wait) => wait === reason)
+}
 
 const WAITS: Readonly<Record<GateCode, GateWait>> = {
   CUSTOMER_DISABLED: 'HOLD',
@@ -100,7 +108,7 @@ export interface GatesWait {
 }
 
 /** The closed gates, as stored and shown to the operator. */
-export function gatesText({ gates }: Pick<GatesWait, 'gates'>): string {
+export function gatesText({ gates }: { readonly gates: readonly StoredGate[] }): string {
   return JSON.stringify(gates.map(({ code, detail }) => ({ code, detail })))
 }
 

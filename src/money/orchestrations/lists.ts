@@ -197,5 +197,7 @@ const OPERATOR_ORCHESTRATION_ITEM: ItemText = {
     ['step', plainText('step')],
     ['waiting_detail', quotedText('waiting_detail')],
     ['waiting_since', timeText('waiting_since')],
+    ['gates', jsonbText('gates')],
+    ['version', timeText('updated_at')],
   ],
 }

@@ -1,5 +1,5 @@
 /**
- * The operator's actions on an orchestration: retry a failed one, release or reject one on hold. Each change writes an
+ * The operator's actions on an orchestration: retry a failed one, release or reject one at closed gates. Each change writes an
  * audit row with the operator as actor. Repeating an action changes nothing and writes none.
  */
 import { newId } from '../../platform/base/ids.ts'
@@ -11,13 +11,16 @@ import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type GateSettings, readGates } from '../controls/gates.ts'
 import { lockDeliveryOf, releaseDelivery } from '../deliveries/create.ts'
+import { deliveryGates } from '../deliveries/hand-out.ts'
 import type { DeliveryRow } from '../deliveries/store.ts'
-import { RELEASABLE_GATES } from '../gates/model.ts'
+import { closedGates, isGateWait, waitingForOf } from '../gates/model.ts'
+import { checkRelease, type Release, withOpened } from '../gates/release.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { lockBalances } from '../ledger/ledger.ts'
 import { type ConversionTerms, conversionGates } from './convert.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getAnyOrchestration } from './lists.ts'
+import type { Step } from './model.ts'
 import { refuseShort, reserve } from './request.ts'
 import { CONVERT_KIND, notifyWork, type StartSettings, startOrchestrations } from './start.ts'
 import { writeSteps } from './step-store.ts'
@@ -84,43 +87,54 @@ export async function retryOrchestration<Tables>(
 }
 
 /**
- * Continues an orchestration on hold, and returns it as JSON text. A released delivery is sent whatever the account's
- * state. Before the conversion, this throws 409 while a gate would hold the orchestration again at once.
+ * Opens the named gates of an orchestration, and returns it as JSON text. It continues when no other gate is closed.
+ * Without a closed gate it stays as it is. Throws 409 when the release saw another version or names a gate that is not
+ * closed.
  */
 export async function releaseOrchestration<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
   id: string,
+  release: Release,
   settings: GateSettings,
 ): Promise<string> {
   const { row: held, delivery } = await lockOrchestration(transaction, id)
-  if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold can be released')
-  if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
-  if (held.step === 'deliver') {
+  if (held.status !== 'PROCESSING') throw wrongState(held, 'only a waiting orchestration can be released')
+  if (held.waiting_for === null || !isGateWait(held.waiting_for)) return await textOf(transaction, id)
+  const step = held.step as Step
+  if (step === 'deliver') {
     if (delivery === undefined) throw wrongState(held, 'it was being converted: try again')
     if (delivery.status !== 'WAITING') throw wrongState(held, 'its delivery has been handed out')
-    await releaseDelivery(transaction, delivery, RELEASABLE_GATES)
-    await writeSteps(
-      transaction,
-      [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'deliver' }],
-      actor,
-    )
-    return await textOf(transaction, id)
   }
-  const [findings = []] = await readGates(transaction, [conversionGates(termsOf(held))], settings)
-  const finding = findings.find(({ code }) => code !== 'PAUSED')
-  if (finding !== undefined) throw wrongState(held, `it would be held again: ${finding.detail}`)
-  await writeSteps(transaction, [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'convert' }], actor)
-  await sql`
-    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
-    values (${id}, ${CONVERT_KIND}, clock_timestamp())
-    on conflict (orchestration_id) do update set next_attempt_at = excluded.next_attempt_at
-  `.execute(transaction)
-  await notifyWork(transaction)
+  const subject = delivery === undefined ? conversionGates(termsOf(held)) : deliveryGates(delivery)
+  const [found = []] = await readGates(transaction, [subject], settings)
+  const closed = [...(held.gates ?? []), ...found]
+  checkRelease(release, { version: held.updated_at, closed, current: held.waiting_for })
+  const { gates, reason } = release
+  const wait = waitingForOf(closedGates({ openedGates: gates }, found))
+  if (delivery === undefined) await openGates(transaction, held, release)
+  else await releaseDelivery(transaction, delivery, withOpened(delivery.opened_gates, release), wait)
+  const waiting =
+    wait === undefined ? {} : { waitingFor: wait.waitingFor, waitingDetail: wait.detail, gates: wait.gates }
+  const change = { id, action: 'orchestration.release', status: 'PROCESSING', step, ...waiting } as const
+  await writeSteps(transaction, [{ ...change, released: { gates, reason } }], actor)
   return await textOf(transaction, id)
 }
 
-/** Fails an orchestration on hold, and returns it as JSON text. Its amount becomes available again. */
+/** Opens gates before the conversion, and makes the work due. */
+async function openGates<Tables>(transaction: Transaction<Tables>, row: Row, release: Release): Promise<void> {
+  await sql`
+    update orchestrations set opened_gates = ${withOpened(row.opened_gates, release)}::text[] where id = ${row.id}
+  `.execute(transaction)
+  await sql`
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    values (${row.id}, ${CONVERT_KIND}, clock_timestamp())
+    on conflict (orchestration_id) do update set next_attempt_at = excluded.next_attempt_at
+  `.execute(transaction)
+  await notifyWork(transaction)
+}
+
+/** Fails an orchestration that waits at a closed gate, unconverted, and returns it as JSON text. Its amount becomes available again. */
 export async function rejectOrchestration<Tables>(
   transaction: Transaction<Tables>,
   actor: string,
@@ -129,9 +143,11 @@ export async function rejectOrchestration<Tables>(
 ): Promise<string> {
   const { row: held } = await lockOrchestration(transaction, id)
   if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
-  if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold can be rejected')
+  if (held.waiting_for === null || held.waiting_for === 'PAUSED' || !isGateWait(held.waiting_for)) {
+    throw wrongState(held, 'only an orchestration at a closed gate can be rejected')
+  }
   if (held.step === 'deliver') {
-    throw wrongState(held, 'its delivery is on hold and has the money. Fail the delivery instead')
+    throw wrongState(held, 'its delivery waits and has the money. Fail the delivery instead')
   }
   const failure = { action: 'orchestration.reject', failCode: 'REJECTED', failDetail: reason } as const
   await failUnconverted(transaction, held, failure, actor)

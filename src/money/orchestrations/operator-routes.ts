@@ -8,6 +8,7 @@ import { answered, RawJson } from '../../platform/http/raw-json.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import type { GateSettings } from '../controls/gates.ts'
+import { type Release, ReleaseBody } from '../gates/release.ts'
 import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
 import {
   lockOrchestration,
@@ -71,8 +72,13 @@ export function registerOrchestrationOperatorRoutes(
   app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
     write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),
   )
-  app.post<ById>('/orchestrations/:id/release', answered(OperatorOrchestration, { body: Nothing }), (request) =>
-    write(request, (transaction, actor, id) => releaseOrchestration(transaction, actor, id, settings().gates)),
+  app.post<ById & { Body: Release }>(
+    '/orchestrations/:id/release',
+    answered(OperatorOrchestration, { body: ReleaseBody }),
+    (request) =>
+      write(request, (transaction, actor, id) =>
+        releaseOrchestration(transaction, actor, id, request.body, settings().gates),
+      ),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/orchestrations/:id/reject',

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { choices, texts, times, uuids } from '../../platform/http/list-query.ts'
 import { NextPageCursor, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
+import { ClosedGates, RecordVersion } from '../gates/release.ts'
 import { Destination, RequestedDestination, Source } from '../rules/schemas.ts'
 import { ORCHESTRATION_STATUSES, WAITING_REASONS } from './model.ts'
 
@@ -113,6 +114,8 @@ export const OperatorOrchestration = Type.Object(
     step: Type.Optional(textChoice(['convert', 'deliver'])),
     waiting_detail: Type.Optional(Type.String()),
     waiting_since: Type.Optional(Type.String({ format: 'date-time' })),
+    gates: Type.Optional(ClosedGates),
+    version: RecordVersion,
   },
   { title: 'OperatorOrchestration' },
 )

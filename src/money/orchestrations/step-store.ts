@@ -8,6 +8,7 @@ import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
 import { type GateCode, type GateFinding, gatesText } from '../gates/model.ts'
+import type { Release } from '../gates/release.ts'
 import type { RuleSource } from '../rules/model.ts'
 import { CLOCK_STOPPING, type FailCode, type OrchestrationStatus, type Step, type WaitingFor } from './model.ts'
 import type { Amounts, Convertible } from './movements.ts'
@@ -35,6 +36,8 @@ export interface StepChange {
   readonly waitingDetail?: string
   /** The closed gates that it waits for. */
   readonly gates?: readonly GateFinding[] | undefined
+  /** What the operator has released. */
+  readonly released?: Pick<Release, 'gates' | 'reason'>
   readonly failCode?: FailCode
   readonly failDetail?: string
   readonly conversion?: Amounts & { readonly price: string; readonly priceSource: string }
@@ -108,6 +111,7 @@ export async function writeSteps<Tables>(
         ['price_source', 'text', ({ conversion }) => conversion?.priceSource ?? null],
         ['source_transfer_id', 'uuid', ({ sourceTransferId }) => sourceTransferId ?? null],
         ['destination_transfer_id', 'uuid', ({ destinationTransferId }) => destinationTransferId ?? null],
+        ['released', 'jsonb', ({ released }) => (released === undefined ? null : JSON.stringify(released))],
         ['action', 'text', ({ action }) => action],
       ])}
     ), before as (
@@ -139,18 +143,18 @@ export async function writeSteps<Tables>(
           date_trunc('milliseconds', clock_timestamp()), orchestrations.updated_at + interval '1 millisecond')
       from wanted join before on before.id = wanted.id
       where orchestrations.id = wanted.id and (wanted.status <> 'PROCESSING' or wanted.step <> 'convert'
-        or is_new_wait or orchestrations.waiting_detail is distinct from wanted.waiting_detail
+        or released is not null or is_new_wait or orchestrations.waiting_detail is distinct from wanted.waiting_detail
           or orchestrations.gates is distinct from wanted.gates)
-      returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait, action,
+      returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait, action, released,
         orchestrations.waiting_detail, orchestrations.fail_code, orchestrations.fail_detail, orchestrations.price
     )
     insert into audit (actor, action, subject, detail)
     select ${actor}, action,
       id::text,
       jsonb_strip_nulls(jsonb_build_object('waiting_for', waiting_for, 'fail_code', fail_code,
-        'detail', coalesce(waiting_detail, fail_detail), 'price', price))
+        'detail', coalesce(waiting_detail, fail_detail), 'price', price)) || coalesce(released, '{}')
     from changed
-    where status <> 'PROCESSING' or step <> 'convert' or is_new_wait
+    where status <> 'PROCESSING' or step <> 'convert' or is_new_wait or released is not null
     order by id
   `.execute(transaction)
 }

@@ -1,5 +1,5 @@
 /** This folder's tables, as the query builder sees them. The migration `orchestrations` defines them. */
-import type { GateCode, GateFinding } from '../gates/model.ts'
+import type { GateCode, StoredGate } from '../gates/model.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
 
@@ -27,7 +27,7 @@ interface OrchestrationsTable {
   /** Why it waits, for the operator. */
   waiting_detail: string | null
   /** The closed gates at the last look. */
-  gates: readonly Pick<GateFinding, 'code' | 'detail'>[] | null
+  gates: readonly StoredGate[] | null
   /** The gates that a release has opened for it. */
   opened_gates: readonly GateCode[]
   waiting_since: string | null

@@ -2,9 +2,11 @@
  * Paths on which one person alone could create money while a second one must confirm: each is tried against the whole API of a
  * node, by a treasurer, by an admin, and with the credentials that they can issue. None of them changes a balance.
  */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OPERATOR_CALLS, type OperatorCallId, recordCallOf } from '../../../src/contract/operator-calls.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { releaseOf } from '../../support/release.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody } from '../../support/rules.ts'
 
@@ -94,7 +96,7 @@ const REQUESTS: Readonly<Record<string, Call>> = {
     () => `/deposits/${deposits.unattributed}/assign`,
     () => ({ profile_id: profileId, run_rules: true }),
   ],
-  'a release': ['POST', () => `/deposits/${deposits.held}/release`, () => ({})],
+  'a release': ['POST', () => `/deposits/${deposits.held}/release`, () => releaseOf({})],
   'a correction to a larger amount': [
     'POST',
     () => `/deposits/${deposits.completed}/correct`,
@@ -289,7 +291,7 @@ async function makeRecords(): Promise<void> {
     ],
     'POST /deposits/:id/assign': deposit('assign', { profile_id: profileId }),
     'POST /deposits/:id/correct': deposit('correct', { amount: '5', reason }),
-    'POST /deposits/:id/release': deposit('release', {}),
+    'POST /deposits/:id/release': deposit('release', releaseOf({})),
     'POST /deposits/:id/reverse': deposit('reverse', { reason }),
     'POST /deposits/:id/return': deposit('return', { reason, fiat: { fiat_account_id: 'mine' } }),
     'POST /orchestrations/:id/retry': [
@@ -299,7 +301,7 @@ async function makeRecords(): Promise<void> {
     ],
     'POST /orchestrations/:id/release': [
       `/orchestrations/${orchestration_id}/release`,
-      {},
+      releaseOf({}),
       later('orchestrations', orchestration_id),
     ],
     'PATCH /controls': [

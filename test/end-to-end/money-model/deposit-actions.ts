@@ -2,6 +2,7 @@
  * What operators do with deposits, one at a time for each, so that its state follows from the answers: hold, release, reject,
  * reverse, return, assign and correct. What was not answered clearly is read from its record.
  */
+import { releaseOf } from '../../support/release.ts'
 import type { Json } from './nodes.ts'
 import { holdReviewed } from './reports.ts'
 import { toText, toUnits } from './units.ts'
@@ -28,7 +29,9 @@ async function change(world: World, payment: Payment, verb: Verb): Promise<void>
   if (verb === 'correct') return await correct(world, payment)
   const profileId = world.random.pick(world.customers.flatMap(({ profiles }) => profiles))
   if (verb === 'assign') payment.proposed = { ...payment.terms, profileId }
-  const outcome = await world.act(`/deposits/${payment.depositId}/${verb}`, bodyOf(world, payment, verb, profileId))
+  const path = `/deposits/${payment.depositId}`
+  const body = verb === 'release' ? releaseOf(await world.read(path)) : bodyOf(world, payment, verb, profileId)
+  const outcome = await world.act(`${path}/${verb}`, body)
   world.count(`deposit ${verb}: ${outcome.kind}`)
   if (outcome.kind === 'done') apply(payment, verb, profileId)
   else if (outcome.kind === 'unknown') await readState(world, payment)
@@ -40,7 +43,7 @@ async function change(world: World, payment: Payment, verb: Verb): Promise<void>
 function bodyOf({ random }: World, { terms }: Payment, verb: Verb, profile_id: string): object {
   if (verb === 'assign') return { profile_id, run_rules: random.chance(0.7) }
   if (verb === 'return') return { reason: 'not ours', ...(terms.asset === 'USD' ? BANK_ACCOUNT : OUTSIDE) }
-  return verb === 'release' ? {} : { reason: 'recalled' }
+  return { reason: 'recalled' }
 }
 
 function apply(payment: Payment, verb: Verb, profileId: string): void {

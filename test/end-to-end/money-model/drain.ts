@@ -2,8 +2,10 @@
  * The end of all faults: every process lives, executors are well and report what is so, requests are decided, nothing is
  * paused. Then everything becomes final, or waits because its profile owes money.
  */
+
 import type { Db } from '../../../src/platform/store/db.ts'
 import { passTime } from '../../money/orchestrations/kills/time.ts'
+import { releaseOf } from '../../support/release.ts'
 import { type Json, pause } from './nodes.ts'
 import { NOTHING_PAUSED } from './other-actions.ts'
 import { reportTruth } from './payout-actions.ts'
@@ -52,8 +54,9 @@ async function decideRequests(world: World): Promise<void> {
 
 /** Payments that wait for a person; a debt still holds them. */
 async function releaseReviewed(world: World): Promise<void> {
-  for (const { id, step } of await world.list('/orchestrations?waiting_for=HOLD')) {
-    if (step === 'deliver') await world.act(`/orchestrations/${id}/release`, {}, 'POST', true)
+  for (const record of await world.list('/orchestrations?waiting_for=HOLD')) {
+    if (record.step === 'deliver')
+      await world.act(`/orchestrations/${record.id}/release`, releaseOf(record), 'POST', true)
   }
 }
 

@@ -1,4 +1,5 @@
 /** What customers and operators do besides: moving money out, retrying, releasing and rejecting, and pausing. */
+import { releaseOf } from '../../support/release.ts'
 import type { Json } from './nodes.ts'
 import { toText, toUnits } from './units.ts'
 import { BANK_ACCOUNT, type Customer, OUTSIDE, type World } from './world.ts'
@@ -86,11 +87,10 @@ export async function operateOrchestration(world: World): Promise<void> {
   const filter = verb === 'retry' ? 'status=FAILED' : 'waiting_for=HOLD'
   const { items } = await world.read(`/orchestrations?${filter}&limit=20`)
   if (items.length === 0) return
-  const { id } = world.random.pick(items as readonly Json[])
-  const { kind, status, body } = await world.act(
-    `/orchestrations/${id}/${verb}`,
-    verb === 'reject' ? { reason: 'no' } : {},
-  )
+  const record = world.random.pick(items as readonly Json[])
+  const { id } = record
+  const bodies = { retry: {}, release: releaseOf(record), reject: { reason: 'no' } }
+  const { kind, status, body } = await world.act(`/orchestrations/${id}/${verb}`, bodies[verb])
   world.count(`orchestration ${verb}: ${kind}`)
   if (kind === 'done' && verb === 'reject') world.ended.set(id, 'REJECTED')
   if (kind !== 'done' && ![200, 202, 403, 409].includes(status)) {

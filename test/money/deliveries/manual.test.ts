@@ -32,7 +32,7 @@ import {
   rowsOf,
   transferOf,
 } from '../../support/deliveries.ts'
-import { OPEN_GATES } from '../../support/gates.ts'
+import { reviewPayments } from '../../support/gates.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../../support/ledger.ts'
 import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -57,7 +57,9 @@ beforeEach(async () => {
 })
 
 async function release(id: string, gates: readonly GateCode[]) {
-  await db.transaction(async (transaction) => releaseDelivery(transaction, await lockDelivery(transaction, id), gates))
+  await db.transaction(async (transaction) =>
+    releaseDelivery(transaction, await lockDelivery(transaction, id), gates, undefined),
+  )
 }
 
 async function claim(changes: Partial<ClaimRequest> = {}, hasWebhook = false) {
@@ -260,7 +262,7 @@ describe('gates', () => {
   })
 
   it('gates hold a payment above review_above.payments until the operator releases it', async () => {
-    owners = recordingOwners({ ...OPEN_GATES, reviewAbove: new Map([['USDC', 1_500_000n]]) })
+    owners = recordingOwners(reviewPayments(new Map([['USDC', 1_500_000n]])))
     const [large = ''] = await addDeliveries(db, owner, 1, { amount: 1_500_001n })
     const [small = ''] = await addDeliveries(db, owner, 1)
     expect(await claim()).toMatchObject([{ id: small }])
@@ -277,7 +279,7 @@ describe('gates', () => {
   it('gates hold payments that were not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
     const attempted = await claimedOne()
     const [waiting = ''] = await addDeliveries(db, owner, 1)
-    owners = recordingOwners({ ...OPEN_GATES, reviewAbove: new Map([['USDC', 1n]]) })
+    owners = recordingOwners(reviewPayments(new Map([['USDC', 1n]])))
     await letPass(db, [attempted], 61)
     expect(await claim()).toMatchObject([{ id: attempted, attempt: 2 }])
     expect(await document(waiting)).toMatchObject({ waiting_for: 'HOLD', attempt: 0 })

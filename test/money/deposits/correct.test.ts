@@ -13,6 +13,7 @@ import {
   newRule,
   postingsOf,
   readReportOf,
+  releaseDeposit,
   report,
   reportOf,
   transferOf,
@@ -155,7 +156,7 @@ describe('a correction of an amount', () => {
     await act(deposit.id, 'hold', { reason: 'to be checked' })
     expect(await correct(deposit.id, { amount: '5.5' })).toMatchObject({ secondary_status: 'HELD' })
     expect(await balancesOf(stand, profileId)).toEqual(bucket('0', { held: '5500000' }))
-    const released = await act(deposit.id, 'release')
+    const released = (await releaseDeposit(stand, deposit.id)).body
     expect(released.disposition).toEqual({ code: 'CORRECTED' })
     await act(deposit.id, 'return', { reason: 'unwanted', crypto: { address: ETHEREUM_ADDRESS, network: 'ETHEREUM' } })
     expect(await ask(deposit.id, 'correct', { reason, amount: '6' })).toMatchObject({

@@ -11,6 +11,7 @@ import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { OPEN_GATES } from '../../support/gates.ts'
+import { releaseOf } from '../../support/release.ts'
 import { type RestCustomer, RestNode, untilServed } from '../../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../../support/rules.ts'
 
@@ -68,7 +69,6 @@ export function newReporter({ node }: DepositsNode, converter?: Converter) {
   const settings = () => ({
     conversions: { assets: live.config.assets, parAssets: live.config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
-    reviewAbove: new Map(),
     gates: OPEN_GATES,
     isSandbox: false,
     start: { convertSecondsMax: 60 },
@@ -154,4 +154,10 @@ export async function transferOf({ node }: DepositsNode, id: string) {
 export async function auditOf({ node }: DepositsNode, id: string): Promise<readonly string[]> {
   const { body } = await node.operator('GET', `/audit?subject=${id}&order=ASC`)
   return body.items.map(({ action }: { action: string }) => action)
+}
+
+/** Releases a deposit from all the gates that its record names. */
+export async function releaseDeposit({ node }: DepositsNode, id: string) {
+  const { body } = await node.operator('GET', `/deposits/${id}`)
+  return await node.operator('POST', `/deposits/${id}/release`, releaseOf(body))
 }

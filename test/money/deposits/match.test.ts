@@ -16,7 +16,6 @@ const NOTHING: Candidates = {
 const SETTINGS = {
   conversions: { assets: [], parAssets: ['USDC', 'USD', 'USDG'], markets: [] },
   minimumOf: (asset: string) => (asset === 'USDC' ? 100n : undefined),
-  reviewAbove: new Map(),
   gates: OPEN_GATES,
 }
 

@@ -15,7 +15,7 @@ import { addDeliveries, OPERATOR, recordingOwners } from '../../support/deliveri
 import { addOwner, credit, type Owner } from '../../support/ledger.ts'
 import { convertSettings, newOrchestration, startAll } from '../../support/orchestrations.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
-import { balancesOf, newAddress, newRule, report, reportOf, useDepositsNode } from './deposits-node.ts'
+import { balancesOf, newAddress, newRule, releaseDeposit, report, reportOf, useDepositsNode } from './deposits-node.ts'
 
 const stand = useDepositsNode()
 const HUNDRED = 100_000_000n
@@ -69,7 +69,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'a deposit that is released': async ({ profileId }) => {
     const { id } = await report(stand, reportOf(await newAddress(stand, profileId)))
     await call(id, 'hold', { reason: 'to be checked' })
-    return () => call(id, 'release')
+    return () => releaseDeposit(stand, id)
   },
   'a deposit that is assigned': async ({ profileId }) => {
     const { id } = await report(stand, reportOf(ETHEREUM_ADDRESS))

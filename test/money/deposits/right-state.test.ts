@@ -3,6 +3,7 @@
  * one can be reached, and then the right report is known, and so is every report that was accepted before. The model knows no
  * posting: what a profile has follows from what the deposit is and what was spent.
  */
+
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { post } from '../../../src/money/ledger/ledger.ts'
@@ -10,6 +11,7 @@ import { newId } from '../../../src/platform/base/ids.ts'
 import { bookedAsEntries, ledgerDifferences } from '../../support/ledger.ts'
 import { moneyViolations } from '../../support/money-oracles.ts'
 import { propertySettings } from '../../support/property.ts'
+import { releaseOf } from '../../support/release.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
 import { balancesOf, newAddress, newProfile, reportOf, useDepositsNode, wireOf } from './deposits-node.ts'
 
@@ -93,6 +95,12 @@ class Payment {
     return this.#verify(answer.body)
   }
 
+  /** Of everything that holds it. */
+  async release(): Promise<number> {
+    const { body } = await stand.node.operator('GET', `/deposits/${this.#id}`)
+    return await this.act('release', releaseOf(body))
+  }
+
   async assign(to: number): Promise<number> {
     const before = this.#profile
     this.#profile = to
@@ -141,7 +149,7 @@ class Payment {
       expect(await this.act('reverse', { reason: 'rejected by mistake' })).toBe(200)
       expect(await this.correct(RIGHT)).toBe(200)
     }
-    if (this.#secondary === 'HELD') expect(await this.act('release')).toBe(200)
+    if (this.#secondary === 'HELD') expect(await this.release()).toBe(200)
     const { body } = await stand.node.operator('GET', `/deposits/${this.#id}`)
     expect(body).toMatchObject({ status: 'COMPLETED', amount: '5.5', profile_id: this.profiles[RIGHT.profile] })
     expect(body.secondary_status).toBeUndefined()
@@ -190,7 +198,8 @@ async function run(payment: Payment, each: Step): Promise<void> {
   else if (each.kind === 'assign') await payment.assign(each.profile)
   else if (each.kind === 'correct') await payment.correct(each)
   else if (each.kind === 'spend') await payment.spend(each.profile, each.amount)
-  else await payment.act(each.kind, each.kind === 'release' ? {} : { reason: 'because' })
+  else if (each.kind === 'release') await payment.release()
+  else await payment.act(each.kind, { reason: 'because' })
   await payment.verifyBalances()
 }
 

@@ -12,7 +12,7 @@ import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
-import { OPEN_GATES } from '../../support/gates.ts'
+import { reviewPayments } from '../../support/gates.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../../support/ledger.ts'
 import {
   bookOf,
@@ -190,7 +190,7 @@ describe('a conversion whose destination is outside', () => {
 
   it('a conversion with an outside destination waits with HOLD when the payment is above review_above.payments', async () => {
     const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
-    const gates = { ...OPEN_GATES, reviewAbove: new Map([['USDG', 4_949_999n]]) }
+    const gates = reviewPayments(new Map([['USDG', 4_949_999n]]))
     const detail = 'the amount is above review_above.payments'
     const row = await attempt(() => ({ destination }), { feeBps: 100, gates })
     const hold = { waiting_for: 'HOLD', waiting_detail: detail }
@@ -201,8 +201,10 @@ describe('a conversion whose destination is outside', () => {
       { action: 'orchestration.deliver', detail: { waiting_for: 'HOLD', detail } },
     ])
     await pass(row.id, 7 * 86_400)
+    const { updated_at: version } = await orchestrationRow(db, row.id as string)
+    const release = { gates: ['REVIEW' as const], version: version as string, reason: 'checked' }
     const released = await db.transaction((transaction) =>
-      releaseOrchestration(transaction, 'operator', row.id as string, gates),
+      releaseOrchestration(transaction, 'operator', row.id as string, release, gates),
     )
     expect(JSON.parse(released)).not.toHaveProperty('waiting_for')
     // A day from its creation, the review not counted.

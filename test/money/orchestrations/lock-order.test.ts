@@ -3,7 +3,18 @@
  * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
  */
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { GateSettings } from '../../../src/money/controls/gates.ts'
+import { afterAll, beforeAll, /** Releases an orchestration from its review, with the version that it has when the work begins. */
+function releaseNow(id: string, settings: GateSettings): Work {
+  return async (transaction) => {
+    const { updated_at } = await orchestrationRow(db, id)
+    const release = { gates: ['REVIEW' as const], version: updated_at as string, reason: 'checked' }
+    return await releaseOrchestration(transaction, 'operator', id, release, settings)
+  }
+}
+
+describe, expect, inject, it } from 'vitest'
+
 import { reportFailed } from '../../../src/money/deliveries/reports.ts'
 import { lockBalances } from '../../../src/money/ledger/ledger.ts'
 import { cancelOrchestration } from '../../../src/money/orchestrations/cancel.ts'
@@ -17,7 +28,7 @@ import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { addDeliveries, OPERATOR, PAYEE } from '../../support/deliveries.ts'
 import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
-import { OPEN_GATES } from '../../support/gates.ts'
+import { OPEN_GATES, reviewPayments } from '../../support/gates.ts'
 import { addAssets, addOwner, type Owner } from '../../support/ledger.ts'
 import {
   convertSettings,
@@ -110,10 +121,10 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
       update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}
     `.execute(db.tables())
     const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
-    const gates = { ...OPEN_GATES, reviewAbove: new Map([['USDG', 1n]]) }
+    const gates = reviewPayments(new Map([['USDG', 1n]]))
     const settings = convertSettings({ gates })
     const convert: Work = (transaction) => convertBatch(transaction, claims, settings)
-    const release: Work = (transaction) => releaseOrchestration(transaction, 'operator', id, gates)
+    const release = releaseNow(id, gates)
     await expect(meet([convert, async () => undefined], release)).rejects.toMatchObject({ code: 'invalid_state' })
     await db.transaction(release)
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
@@ -122,7 +133,8 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
   it("an executor's claim and the operator's release of one payment do not deadlock", async () => {
     const id = await converted()
     await sql`
-      update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}
+      update orchestrations set waiting_for = 'HOLD', waiting_since = created_at,
+        gates = '[{"code": "REVIEW", "detail": "above"}]' where id = ${id}
     `.execute(db.tables())
     await meet(
       [
@@ -130,7 +142,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
           sql`select from deliveries where orchestration_id = ${id} for update skip locked`.execute(transaction),
         (transaction) => sql`select from orchestrations where id = ${id} for update`.execute(transaction),
       ],
-      (transaction) => releaseOrchestration(transaction, 'operator', id, OPEN_GATES),
+      releaseNow(id, OPEN_GATES),
     )
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
   })

@@ -1,4 +1,5 @@
 /** Orchestrations as customers ask for them and see them, and as the operator decides about them. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { serviceBalance } from '../../../src/money/ledger/checkpoints.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
@@ -15,6 +16,7 @@ import {
   startAll,
   violationsOf,
 } from '../../support/orchestrations.ts'
+import { releaseOf } from '../../support/release.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../../support/rules.ts'
 
@@ -295,7 +297,7 @@ describe('the operator', () => {
   const disable = (admin_disabled: boolean) =>
     node.operator('PATCH', `/accounts/${alice.accountId}`, { admin_disabled })
 
-  it('the operator releases an orchestration on hold, once the reason is over', async () => {
+  it('the operator releases an orchestration on hold from the gates that the release names', async () => {
     await fund(10_000_000n)
     const { id, expires_at } = await start()
     await disable(true)
@@ -310,26 +312,38 @@ describe('the operator', () => {
     expect((await get(id)).waiting_detail).toBeUndefined()
     const listed = await node.operator('GET', `/orchestrations?waiting_for=HOLD&profile_id=${alice.profileId}`)
     expect(listed.body.items).toEqual([held])
-    const early = await node.operator('POST', `/orchestrations/${id}/release`)
-    expect(early.body).toMatchObject({ status: 409, code: 'invalid_state', meta: { current: 'HOLD' } })
-    await disable(false)
+    expect(held.gates).toEqual([{ code: 'ACCOUNT_BLOCKED', detail: held.waiting_detail }])
+    const release = (changes: object) =>
+      node.operator('POST', `/orchestrations/${id}/release`, { ...releaseOf(held), ...changes })
+    expect((await release({ version: expires_at })).body).toMatchObject({ status: 409, code: 'record_changed' })
+    const refused = (await release({ gates: ['RECEIVABLE'] })).body
+    expect(refused).toMatchObject({ status: 409, code: 'invalid_state', meta: { current: 'HOLD' } })
+    for (const code of ['SCREENING', 'DESTINATION', 'CUSTOMER_DISABLED', 'ACCOUNT_NOT_APPROVED', 'PAUSED']) {
+      expect((await release({ gates: [code] })).status).toBe(400)
+    }
+    expect((await release({ gates: [] })).status).toBe(400)
     await sql`update orchestrations set waiting_since = waiting_since - interval '1 hour' where id = ${id}`.execute(
       node.db.tables(),
     )
-    const released = await node.operator('POST', `/orchestrations/${id}/release`)
+    const released = await release({})
     expect(released.body).toMatchObject({ id, status: 'PROCESSING' })
     expect(released.body.waiting_for).toBeUndefined()
     expect(Date.parse(released.body.expires_at) - Date.parse(expires_at)).toBeGreaterThanOrEqual(3_600_000)
-    expect((await node.operator('POST', `/orchestrations/${id}/release`)).body).toEqual(released.body)
+    expect((await release({})).body).toEqual(released.body)
     await work()
     expect((await get(id)).status).toBe('COMPLETED')
     expect(await trailOf(id)).toMatchObject([
       { action: 'orchestration.create', actor: `client:${customer.clientId}` },
       { action: 'orchestration.wait', actor: 'worker', detail: { waiting_for: 'HOLD' } },
-      { action: 'orchestration.release', actor: 'operator' },
+      {
+        action: 'orchestration.release',
+        actor: 'operator',
+        detail: { gates: ['ACCOUNT_BLOCKED'], reason: 'checked' },
+      },
       { action: 'orchestration.complete', actor: 'worker' },
     ])
-    expect((await node.operator('POST', `/orchestrations/${id}/release`)).status).toBe(409)
+    expect((await release({})).status).toBe(409)
+    await disable(false)
   })
 
   it('the operator rejects an orchestration on hold, and the amount stays with the profile', async () => {

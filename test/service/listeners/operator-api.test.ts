@@ -2,12 +2,14 @@
  * Every call of the operator API, taken from the routes that the running service registers: each writing call leaves
  * exactly one audit row when it changes something and none when it does not, and each has a verb on the command line.
  */
+
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ADMIN_NOUNS } from '../../../src/cli/admin/admin-verbs.ts'
 import { OPERATOR_CALLS } from '../../../src/contract/operator-calls.ts'
 import { runCommand } from '../../support/command-line.ts'
+import { releaseOf } from '../../support/release.ts'
 import {
   market,
   newToken,
@@ -359,7 +361,10 @@ const WRITES: Readonly<Record<string, Write>> = {
   },
   'POST /deposits/:id/release': {
     action: 'deposit.release',
-    prepare: async () => ({ path: `/deposits/${await heldDeposit()}/release` }),
+    prepare: async () => {
+      const path = `/deposits/${await heldDeposit()}`
+      return { path: `${path}/release`, body: releaseOf((await ask('GET', path)).body) }
+    },
     again: 'unchanged',
   },
   'POST /deposits/:id/reject': {

@@ -34,6 +34,12 @@ export const gates: Migration = {
       add column gates jsonb,
       add column opened_gates text[] not null default '{}';
 
+    update deposits set gates = case when disposition = 'REVIEW'
+      then jsonb_build_array(jsonb_build_object('code', 'REVIEW', 'detail', 'the amount is above review_above.deposits'))
+      else jsonb_build_array(jsonb_build_object('code', 'OPERATOR_HOLD', 'detail', coalesce(reason, 'the operator holds it')))
+    end
+    where secondary_status = 'HELD';
+
     -- Movements on hold are tried again until their gates open. The nodes of the release before would drop this work, so
     -- it is due when they have been replaced.
     insert into orchestration_queue (orchestration_id, kind, next_attempt_at)

@@ -31,7 +31,8 @@ export function conversionsOf(config: Config): Conversions {
 
 /** The settings by which gates close. */
 export function gateSettings(config: Config): GateSettings {
-  return { reviewAbove: minorUnitsOf(config['review_above.payments'], config.assets) }
+  const limits = (key: 'review_above.deposits' | 'review_above.payments') => minorUnitsOf(config[key], config.assets)
+  return { reviewAbove: { deposits: limits('review_above.deposits'), payments: limits('review_above.payments') } }
 }
 
 export function depositSettings(config: Config): DepositSettings {
@@ -39,7 +40,6 @@ export function depositSettings(config: Config): DepositSettings {
   return {
     conversions: conversionsOf(config),
     minimumOf: (asset) => minimums.get(asset),
-    reviewAbove: minorUnitsOf(config['review_above.deposits'], config.assets),
     gates: gateSettings(config),
     start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
     isSandbox: config['rest.sandbox'],

@@ -79,7 +79,6 @@ const reporter = new DepositReporter({
   settings: () => ({
     conversions: { assets: ASSETS, parAssets: PAR_ASSETS, markets: [] },
     minimumOf: () => undefined,
-    reviewAbove: new Map(),
     gates: OPEN_GATES,
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },

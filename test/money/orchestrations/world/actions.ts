@@ -2,12 +2,14 @@
  * What happens in a simulated world, each with its weight: what customers, operators, sources and executors do, and what
  * the market does meanwhile. An action may find nothing to do. None decides what is right: oracles do.
  */
+
 import { formatAmount } from '../../../../src/money/ledger/amounts.ts'
 import { serviceBalance } from '../../../../src/money/ledger/checkpoints.ts'
 import { convertBatch } from '../../../../src/money/orchestrations/convert.ts'
 import { type Claim, returnWork } from '../../../../src/money/orchestrations/queue.ts'
 import { transactionWithRetries } from '../../../../src/platform/store/retry.ts'
 import { sql } from '../../../../src/platform/store/sql.ts'
+import { releaseOf } from '../../../support/release.ts'
 import { ETHEREUM_ADDRESS, RULES } from '../../../support/rules.ts'
 import { DELIVERY_ACTIONS, execute } from './delivery-actions.ts'
 import { amount, hex, mangled, type Payment, SOURCES } from './model.ts'
@@ -173,7 +175,13 @@ const changeDeposit: Action = async (world) => {
     reverse: { reason: 'recalled' },
     return: { reason: 'not ours', ...(random.chance(0.5) ? OUTSIDE : BANK) },
   }
-  await world.operator('POST', `/deposits/${id}/${action}`, bodies[action] ?? {})
+  const body = action === 'release' ? await releaseFor(world, `/deposits/${id}`) : bodies[action]
+  await world.operator('POST', `/deposits/${id}/${action}`, body ?? {})
+}
+
+/** What opens the record's closed gates. */
+async function releaseFor(world: World, path: string): Promise<object> {
+  return releaseOf((await world.operator('GET', path)).body ?? {})
 }
 
 /** Takes back what has been spent already, when there is such a deposit. */
@@ -264,7 +272,9 @@ const operateOrchestration: Action = async (world) => {
   const state = verb === 'retry' ? `status = 'FAILED'` : `waiting_for = 'HOLD'`
   const id = await world.pickId(`select id from orchestrations where ${state}`)
   if (id === undefined) return
-  await world.operator('POST', `/orchestrations/${id}/${verb}`, verb === 'reject' ? { reason: 'not wanted' } : {})
+  const bodies: Readonly<Record<string, object>> = { reject: { reason: 'not wanted' }, retry: {} }
+  const body = bodies[verb] ?? (await releaseFor(world, `/orchestrations/${id}`))
+  await world.operator('POST', `/orchestrations/${id}/${verb}`, body)
 }
 
 /** The customer changes its mind, also about what is being paid. */
@@ -387,6 +397,9 @@ export async function calm(world: World): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select id from orchestrations where waiting_for = 'HOLD' order by id
   `.execute(world.db.tables())
-  for (const { id } of rows) await world.operator('POST', `/orchestrations/${id}/release`, {})
+  for (const { id } of rows) {
+    const path = `/orchestrations/${id}`
+    await world.operator('POST', `${path}/release`, await releaseFor(world, path))
+  }
   await world.repeatUnanswered()
 }
