@@ -3,6 +3,7 @@ import { FIAT_NETWORKS } from '../../contract/assets.ts'
 import { integer } from '../options/option-values.ts'
 import { printable } from '../terminal/styled-line.ts'
 import { type AdminNoun, type AdminOption, type Given, textOf } from './admin-verb.ts'
+import { RELEASE_OPTIONS, releaseBody } from './release-options.ts'
 
 const REASON: AdminOption = {
   flags: '--reason <text>',
@@ -182,10 +183,12 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'release <id>',
-        description: 'ends a hold, and applies the rules if they have not been applied',
-        example: 'deposit release DEPOSIT_ID',
+        description: 'opens gates that hold a deposit. After the last one, its rules apply if they have not yet',
+        example: 'deposit release DEPOSIT_ID --gate REVIEW --seen VERSION --reason "the sender is known"',
         method: 'POST',
         path: '/deposits/:id/release',
+        options: RELEASE_OPTIONS,
+        body: releaseBody,
       },
       {
         usage: 'reject <id>',

@@ -1,5 +1,6 @@
 /** The operator's verbs about orchestrations. */
 import { type AdminNoun, textOf } from './admin-verb.ts'
+import { RELEASE_OPTIONS, releaseBody } from './release-options.ts'
 
 export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
   {
@@ -16,7 +17,8 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
           { flags: '--status <statuses>', description: 'only PROCESSING, COMPLETED or FAILED ones' },
           {
             flags: '--waiting-for <reasons>',
-            description: 'only those waiting for PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, PAUSED or OPERATOR',
+            description:
+              'only those waiting for PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, APPROVAL, DESTINATION, LIMIT, SCREENING, PAUSED or OPERATOR',
           },
           {
             flags: '--customer <customer>',
@@ -63,14 +65,16 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'release <id>',
-        description: 'continues one on HOLD, once what held it is over',
-        example: 'orchestration release ORCHESTRATION_ID',
+        description: 'opens closed gates. It continues when no other gate is closed',
+        example: 'orchestration release ORCHESTRATION_ID --gate REVIEW --seen VERSION --reason "the payee is known"',
         method: 'POST',
         path: '/orchestrations/:id/release',
+        options: RELEASE_OPTIONS,
+        body: releaseBody,
       },
       {
         usage: 'reject <id>',
-        description: 'fails one on HOLD. Its amount stays with the profile',
+        description: 'fails one that waits at a closed gate. Its amount stays with the profile',
         example: 'orchestration reject ORCHESTRATION_ID --reason "the source of the funds is not known"',
         method: 'POST',
         path: '/orchestrations/:id/reject',

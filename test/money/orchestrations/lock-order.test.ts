@@ -2,19 +2,8 @@
  * All code locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
  * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
  */
-
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { GateSettings } from '../../../src/money/controls/gates.ts'
-import { afterAll, beforeAll, /** Releases an orchestration from its review, with the version that it has when the work begins. */
-function releaseNow(id: string, settings: GateSettings): Work {
-  return async (transaction) => {
-    const { updated_at } = await orchestrationRow(db, id)
-    const release = { gates: ['REVIEW' as const], version: updated_at as string, reason: 'checked' }
-    return await releaseOrchestration(transaction, 'operator', id, release, settings)
-  }
-}
-
-describe, expect, inject, it } from 'vitest'
-
 import { reportFailed } from '../../../src/money/deliveries/reports.ts'
 import { lockBalances } from '../../../src/money/ledger/ledger.ts'
 import { cancelOrchestration } from '../../../src/money/orchestrations/cancel.ts'
@@ -40,6 +29,15 @@ import {
 import { openTestStore } from '../../support/test-store.ts'
 
 type Work = (transaction: Transaction<unknown>) => Promise<unknown>
+
+/** Releases an orchestration from its review, with the version that it has when the work begins. */
+function releaseNow(db: Db, id: string, settings: GateSettings): Work {
+  return async (transaction) => {
+    const { updated_at } = await orchestrationRow(db, id)
+    const release = { gates: ['REVIEW' as const], version: updated_at as string, reason: 'checked' }
+    return await releaseOrchestration(transaction, 'operator', id, release, settings)
+  }
+}
 
 describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one payment (needs PostgreSQL)', () => {
   let db: Db
@@ -124,7 +122,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     const gates = reviewPayments(new Map([['USDG', 1n]]))
     const settings = convertSettings({ gates })
     const convert: Work = (transaction) => convertBatch(transaction, claims, settings)
-    const release = releaseNow(id, gates)
+    const release = releaseNow(db, id, gates)
     await expect(meet([convert, async () => undefined], release)).rejects.toMatchObject({ code: 'invalid_state' })
     await db.transaction(release)
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
@@ -142,7 +140,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
           sql`select from deliveries where orchestration_id = ${id} for update skip locked`.execute(transaction),
         (transaction) => sql`select from orchestrations where id = ${id} for update`.execute(transaction),
       ],
-      releaseNow(id, OPEN_GATES),
+      releaseNow(db, id, OPEN_GATES),
     )
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
   })

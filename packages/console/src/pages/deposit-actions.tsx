@@ -7,6 +7,7 @@ import type { Schema } from '../base/operator-api.ts'
 import { can, type FourEyesKind } from '../base/session.ts'
 import { ask, type Field, type Values } from '../ui/action-dialog.tsx'
 import { type Place, PlaceFacts } from '../ui/place.tsx'
+import { canRelease, releaseBody, releaseFields } from './release.tsx'
 
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'stored with the deposit' }
 
@@ -101,10 +102,11 @@ const ACTIONS: readonly DepositAction[] = [
   {
     name: 'Release',
     path: 'release',
-    isOffered: ({ secondary_status }) => secondary_status === 'HELD',
+    isOffered: ({ gates }) => canRelease(gates),
     consequence:
-      'The money becomes available, and a matching rule applies at once: the money may be converted and sent.',
-    run: ({ id }) => call('POST', `/deposits/${id}/release`, {}),
+      'Once nothing else holds it, the money becomes available, and a matching rule applies at once: the money may be converted and sent.',
+    fields: ({ gates }) => releaseFields(gates),
+    run: ({ id, version }, values) => call('POST', `/deposits/${id}/release`, releaseBody(values, version)),
     fourEyes: 'deposits',
   },
   {

@@ -124,7 +124,19 @@ export function OrchestrationsPage() {
         <SelectFilter
           name="waiting"
           label="Waits for"
-          options={['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD', 'PAUSED', 'OPERATOR']}
+          options={[
+            'PRICE',
+            'PEG',
+            'SLIPPAGE',
+            'DESK_LIMIT',
+            'HOLD',
+            'APPROVAL',
+            'DESTINATION',
+            'LIMIT',
+            'SCREENING',
+            'PAUSED',
+            'OPERATOR',
+          ]}
         />
         <CustomerFilter />
       </div>

@@ -27,6 +27,7 @@ import {
 import { PlaceFacts } from '../ui/place.tsx'
 import { AuditCard } from './audit.tsx'
 import { PendingRequests } from './pending-requests.tsx'
+import { ClosedGates, canRelease, releaseBody, releaseFields } from './release.tsx'
 
 const BACK = { path: '/money/orchestrations', label: 'Orchestrations' }
 
@@ -65,6 +66,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
             <Time at={document.expires_at} exact />.
           </p>
         )}
+        <ClosedGates gates={document.gates} />
         <OrchestrationFacts orchestration={document} />
         <Card title="Sent to">
           <PlaceFacts of={document.destination} />
@@ -148,7 +150,7 @@ function withDestination({ destination }: Schema<'OperatorOrchestration'>, conse
   )
 }
 
-/** An action without a reason makes money available again, so it may need a second person. */
+/** An action that is not dangerous moves money again, so it may need a second person. */
 function OrchestrationActions({
   orchestration,
   reload,
@@ -156,14 +158,15 @@ function OrchestrationActions({
   readonly orchestration: Schema<'OperatorOrchestration'>
   readonly reload: () => void
 }) {
-  const { id, status, waiting_for } = orchestration
-  const act = (name: string, consequence: string, run: Run, reason?: Field) =>
+  const { id, status, gates, version } = orchestration
+  const act = (name: string, consequence: string, run: Run, fields?: readonly Field[], isDangerous = false) =>
     ask({
       title: `${name} this orchestration?`,
       consequence: withDestination(orchestration, consequence),
       confirm: name,
-      isDangerous: reason !== undefined,
-      ...(reason === undefined ? { fourEyes: 'deposits' } : { fields: [reason] }),
+      isDangerous,
+      ...(isDangerous ? {} : { fourEyes: 'deposits' }),
+      ...(fields === undefined ? {} : { fields }),
       run,
       done: () => {
         reload()
@@ -173,7 +176,7 @@ function OrchestrationActions({
   const offers = (path: string, isPossible: boolean) => isPossible && can(`POST /orchestrations/:id/${path}`)
   return (
     <>
-      {offers('reject', waiting_for === 'HOLD') && (
+      {offers('reject', gates?.some(({ code }) => code !== 'PAUSED') === true) && (
         <button
           type="button"
           onClick={() =>
@@ -181,20 +184,24 @@ function OrchestrationActions({
               'Reject',
               "It fails, and the money returns to the profile's balance.",
               ({ reason }) => call('POST', `/orchestrations/${id}/reject`, { reason }),
-              REASON,
+              [REASON],
+              true,
             )
           }
         >
           Reject
         </button>
       )}
-      {offers('release', waiting_for === 'HOLD') && (
+      {offers('release', canRelease(gates)) && (
         <button
           type="button"
           class="primary"
           onClick={() =>
-            act('Release', 'It continues at once: it is converted at the current price and delivered.', () =>
-              call('POST', `/orchestrations/${id}/release`, {}),
+            act(
+              'Release',
+              'It continues once no other gate is closed: it is converted at the current price and delivered.',
+              (values) => call('POST', `/orchestrations/${id}/release`, releaseBody(values, version)),
+              releaseFields(gates),
             )
           }
         >
