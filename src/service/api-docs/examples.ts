@@ -362,8 +362,8 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listOrchestrations: {
     description:
       'Conversions and deliveries for deposits that matched a rule, and those requested by the customer. `waiting_for` ' +
-      'names why a PROCESSING one cannot proceed: PRICE, PEG, SLIPPAGE and DESK_LIMIT wait for the market, HOLD, PAUSED and ' +
-      'OPERATOR for the operator.',
+      'names why a PROCESSING one cannot proceed: PRICE, PEG, SLIPPAGE and DESK_LIMIT wait for the market, HOLD, APPROVAL, ' +
+      'SCREENING, PAUSED and OPERATOR for the operator, DESTINATION and LIMIT for the destination and the limits.',
     answered: 'One page of orchestrations',
     answer: { orchestrations: [ORCHESTRATION], items: [ORCHESTRATION], next_page_cursor: CURSOR },
   },

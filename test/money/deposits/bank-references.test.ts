@@ -11,6 +11,7 @@ import {
   newReporter,
   newRule,
   readReportOf,
+  releaseDeposit,
   report,
   useDepositsNode,
   wireOf,
@@ -62,7 +63,7 @@ describe('a bank reference', () => {
     const act = (verb: string, body?: object) => stand.node.operator('POST', `/deposits/${held.id}/${verb}`, body)
     await act('assign', { profile_id: profileId })
     expect(await balancesOf(stand, profileId, 'USD')).toMatchObject({ available: '0', held: `${amount}00` })
-    expect((await act('release')).body.secondary_status).toBeUndefined()
+    expect((await releaseDeposit(stand, held.id)).body.secondary_status).toBeUndefined()
     expect(await balancesOf(stand, profileId, 'USD')).toMatchObject({ available: `${amount}00`, held: '0' })
     for (const changes of [{ amount: newAmount() }, { amount, occurred_at: '2026-02-02T03:04:05Z' }]) {
       const other = await report(stand, wireOf({ bank_reference: `FT--0012345 ${newId()}` }, changes))
