@@ -134,7 +134,7 @@ async function readHolds<Tables>(
 }
 
 /** Why a held deposit is not converted. The operator's own hold comes first. */
-export function heldDisposition(gates: readonly StoredGate[]): 'HELD' | 'REVIEW' | 'SCREENING' {
+function heldDisposition(gates: readonly StoredGate[]): 'HELD' | 'REVIEW' | 'SCREENING' {
   const isClosed = (wanted: GateCode) => gates.some(({ code }) => code === wanted)
   if (isClosed('OPERATOR_HOLD')) return 'HELD'
   return isClosed('REVIEW') ? 'REVIEW' : 'SCREENING'

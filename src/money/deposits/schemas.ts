@@ -80,8 +80,6 @@ export const DepositReports = Type.Object(
   strict,
 )
 
-export const Nothing = Type.Object({}, strict)
-
 export const AssignBody = Type.Object({ profile_id: Name, run_rules: Type.Optional(Type.Boolean()) }, strict)
 
 const Reason = Type.String({ minLength: 1, maxLength: 1_000 })

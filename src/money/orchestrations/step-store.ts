@@ -149,8 +149,7 @@ export async function writeSteps<Tables>(
         orchestrations.waiting_detail, orchestrations.fail_code, orchestrations.fail_detail, orchestrations.price
     )
     insert into audit (actor, action, subject, detail)
-    select ${actor}, action,
-      id::text,
+    select ${actor}, action, id::text,
       jsonb_strip_nulls(jsonb_build_object('waiting_for', waiting_for, 'fail_code', fail_code,
         'detail', coalesce(waiting_detail, fail_detail), 'price', price)) || coalesce(released, '{}')
     from changed

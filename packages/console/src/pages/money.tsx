@@ -106,6 +106,20 @@ export function DepositState({ deposit: { status, secondary_status } }: { readon
   return <Status of={secondary_status ?? status} />
 }
 
+const WAITS = [
+  'PRICE',
+  'PEG',
+  'SLIPPAGE',
+  'DESK_LIMIT',
+  'HOLD',
+  'APPROVAL',
+  'DESTINATION',
+  'LIMIT',
+  'SCREENING',
+  'PAUSED',
+  'OPERATOR',
+]
+
 export function OrchestrationsPage() {
   const query = {
     status: filterOf('status'),
@@ -121,23 +135,7 @@ export function OrchestrationsPage() {
     >
       <div class="filters">
         <SelectFilter name="status" label="Status" options={['PROCESSING', 'COMPLETED', 'FAILED']} />
-        <SelectFilter
-          name="waiting"
-          label="Waits for"
-          options={[
-            'PRICE',
-            'PEG',
-            'SLIPPAGE',
-            'DESK_LIMIT',
-            'HOLD',
-            'APPROVAL',
-            'DESTINATION',
-            'LIMIT',
-            'SCREENING',
-            'PAUSED',
-            'OPERATOR',
-          ]}
-        />
+        <SelectFilter name="waiting" label="Waits for" options={WAITS} />
         <CustomerFilter />
       </div>
       <Card flush>

@@ -139,89 +139,85 @@ function PriceCard({ id }: { readonly id: string }) {
 
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'the customer sees it' }
 
-type Run = (values: Values) => Promise<Answer<Schema<'OperatorOrchestration'>>>
-
-function withDestination({ destination }: Schema<'OperatorOrchestration'>, consequence: string) {
-  return (
-    <>
-      <p>{consequence}</p>
-      <PlaceFacts of={destination} />
-    </>
-  )
-}
+type Document = Schema<'OperatorOrchestration'>
 
 /** An action that is not dangerous moves money again, so it may need a second person. */
+interface OrchestrationAction {
+  readonly name: string
+  readonly path: 'reject' | 'release' | 'retry'
+  readonly isOffered: (orchestration: Document) => boolean
+  readonly consequence: string
+  readonly isDangerous?: true
+  readonly fields?: (orchestration: Document) => readonly Field[]
+  readonly run: (orchestration: Document, values: Values) => Promise<Answer<Document>>
+}
+
+const ACTIONS: readonly OrchestrationAction[] = [
+  {
+    name: 'Reject',
+    path: 'reject',
+    isOffered: ({ gates = [] }) => gates.some(({ code }) => code !== 'PAUSED'),
+    consequence: "It fails, and the money returns to the profile's balance.",
+    isDangerous: true,
+    fields: () => [REASON],
+    run: ({ id }, { reason }) => call('POST', `/orchestrations/${id}/reject`, { reason }),
+  },
+  {
+    name: 'Release',
+    path: 'release',
+    isOffered: ({ gates }) => canRelease(gates),
+    consequence: 'It continues once no other gate is closed: it is converted at the current price and delivered.',
+    fields: ({ gates }) => releaseFields(gates),
+    run: ({ id, version }, values) => call('POST', `/orchestrations/${id}/release`, releaseBody(values, version)),
+  },
+  {
+    name: 'Retry',
+    path: 'retry',
+    isOffered: ({ status }) => status === 'FAILED',
+    consequence: "A new orchestration with the same terms starts from the profile's balance, at the current price.",
+    run: ({ id }) => call('POST', `/orchestrations/${id}/retry`, {}),
+  },
+]
+
 function OrchestrationActions({
   orchestration,
   reload,
 }: {
-  readonly orchestration: Schema<'OperatorOrchestration'>
+  readonly orchestration: Document
   readonly reload: () => void
 }) {
-  const { id, status, gates, version } = orchestration
-  const act = (name: string, consequence: string, run: Run, fields?: readonly Field[], isDangerous = false) =>
+  const start = ({ name, consequence, isDangerous = false, fields, run }: OrchestrationAction) =>
     ask({
       title: `${name} this orchestration?`,
-      consequence: withDestination(orchestration, consequence),
+      consequence: (
+        <>
+          <p>{consequence}</p>
+          <PlaceFacts of={orchestration.destination} />
+        </>
+      ),
       confirm: name,
       isDangerous,
       ...(isDangerous ? {} : { fourEyes: 'deposits' }),
-      ...(fields === undefined ? {} : { fields }),
-      run,
+      ...(fields === undefined ? {} : { fields: fields(orchestration) }),
+      run: (values) => run(orchestration, values),
       done: () => {
         reload()
         return `${name}: done`
       },
     })
-  const offers = (path: string, isPossible: boolean) => isPossible && can(`POST /orchestrations/:id/${path}`)
   return (
     <>
-      {offers('reject', gates?.some(({ code }) => code !== 'PAUSED') === true) && (
-        <button
-          type="button"
-          onClick={() =>
-            act(
-              'Reject',
-              "It fails, and the money returns to the profile's balance.",
-              ({ reason }) => call('POST', `/orchestrations/${id}/reject`, { reason }),
-              [REASON],
-              true,
-            )
-          }
-        >
-          Reject
-        </button>
-      )}
-      {offers('release', canRelease(gates)) && (
-        <button
-          type="button"
-          class="primary"
-          onClick={() =>
-            act(
-              'Release',
-              'It continues once no other gate is closed: it is converted at the current price and delivered.',
-              (values) => call('POST', `/orchestrations/${id}/release`, releaseBody(values, version)),
-              releaseFields(gates),
-            )
-          }
-        >
-          Release
-        </button>
-      )}
-      {offers('retry', status === 'FAILED') && (
-        <button
-          type="button"
-          class="primary"
-          onClick={() =>
-            act(
-              'Retry',
-              "A new orchestration with the same terms starts from the profile's balance, at the current price.",
-              () => call('POST', `/orchestrations/${id}/retry`, {}),
-            )
-          }
-        >
-          Retry
-        </button>
+      {ACTIONS.filter(({ path, isOffered }) => can(`POST /orchestrations/:id/${path}`) && isOffered(orchestration)).map(
+        (action) => (
+          <button
+            key={action.path}
+            type="button"
+            {...(action.isDangerous ? {} : { class: 'primary' })}
+            onClick={() => start(action)}
+          >
+            {action.name}
+          </button>
+        ),
       )}
     </>
   )

@@ -31,8 +31,9 @@ export function conversionsOf(config: Config): Conversions {
 
 /** The settings by which gates close. */
 export function gateSettings(config: Config): GateSettings {
-  const limits = (key: 'review_above.deposits' | 'review_above.payments') => minorUnitsOf(config[key], config.assets)
-  return { reviewAbove: { deposits: limits('review_above.deposits'), payments: limits('review_above.payments') } }
+  const deposits = minorUnitsOf(config['review_above.deposits'], config.assets)
+  const payments = minorUnitsOf(config['review_above.payments'], config.assets)
+  return { reviewAbove: { deposits, payments } }
 }
 
 export function depositSettings(config: Config): DepositSettings {
