@@ -147,7 +147,7 @@ interface OrchestrationAction {
   readonly path: 'reject' | 'release' | 'retry'
   readonly isOffered: (orchestration: Document) => boolean
   readonly consequence: string
-  readonly isDangerous?: true
+  readonly isDangerous?: boolean
   readonly fields?: (orchestration: Document) => readonly Field[]
   readonly run: (orchestration: Document, values: Values) => Promise<Answer<Document>>
 }
