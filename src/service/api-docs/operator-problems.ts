@@ -63,7 +63,6 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'PATCH /accounts/:id': ['invalid_state'],
   'POST /accounts/:id/notes': ['quota_exceeded'],
   'POST /rules/:id/approve': ['fiat_network_unavailable', ...ADDRESS_CREATION],
-  'POST /rules/:id/approve': ADDRESS_CREATION,
   'POST /deposits/:id/release': ['record_changed'],
   'POST /deposits/:id/return': ['own_address'],
   'POST /rules/:id/notes': ['quota_exceeded'],
