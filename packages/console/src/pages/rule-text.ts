@@ -4,8 +4,12 @@
  */
 import type { Schema } from '../base/operator-api.ts'
 
-/** A source or a destination, in exactly one form. */
-export type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
+/** A source or a destination, in exactly one form, with the members that a list shows. */
+export interface Terms {
+  readonly crypto?: { readonly network: string; readonly address?: string }
+  readonly fiat?: { readonly fiat_account_id?: string; readonly network?: string }
+  readonly profile?: { readonly profile_id: string }
+}
 
 function placeText(terms: Terms): string {
   const { crypto, fiat, profile } = terms
@@ -16,7 +20,7 @@ function placeText(terms: Terms): string {
     if (account === undefined) return network ?? ''
     return `bank account ${short(account)}${network === undefined ? '' : ` (${network})`}`
   }
-  if (profile !== undefined) return `balance ${short(profile.profile_id ?? '')}`
+  if (profile !== undefined) return `balance ${short(profile.profile_id)}`
   return ''
 }
 
