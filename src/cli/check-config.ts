@@ -9,12 +9,16 @@ import type { Command } from 'commander'
 import { createSystemClock } from '../platform/base/clock.ts'
 import { isObject } from '../platform/base/json-value.ts'
 import type { ConfigResult } from '../service/config/load.ts'
-import { isLive, SETTING_KEYS } from '../service/config/settings.ts'
+import { type Config, isLive, SETTING_KEYS } from '../service/config/settings.ts'
 import { settingsInForce, shownValue } from '../service/config/settings-in-force.ts'
+import { type StoreDefault, withStoreDefaults } from '../service/config/store-defaults.ts'
 import { examineResult, examineSettings, examineSources } from '../service/doctor/configuration.ts'
 import { examineDecimals } from '../service/doctor/decimals-check.ts'
+import { examineDefaults } from '../service/doctor/defaults.ts'
 import type { Finding } from '../service/doctor/finding.ts'
+import { readServerStore } from '../service/doctor/server-store.ts'
 import { addressOrigins } from '../service/keys/address-keys.ts'
+import { readStoreDefaults } from '../service/process/setting-defaults.ts'
 import { sourceText } from '../streaming/market/configured-market.ts'
 import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
 import { reportFindings } from './terminal/findings.ts'
@@ -38,8 +42,11 @@ Examples:
     )
   addConfigFlags(command).action(async () => {
     const { json = false, offline = false } = command.opts<{ json?: boolean; offline?: boolean }>()
-    const result = readConfigResult(command)
+    const read = readConfigResult(command)
+    const defaults = read.ok && !offline ? await defaultsOfServer(read.config) : []
+    const result = read.ok ? withStoreDefaults(read, defaults) : read
     const findings = await examine(result, !offline)
+    if (result.ok) findings.push(...examineDefaults(result.origins, defaults))
     const isUsable = result.ok && findings.every(({ verdict }) => verdict !== 'bad')
     reportFindings(findings, {
       json,
@@ -48,6 +55,12 @@ Examples:
       addition: isUsable ? { document: asDocument(result), lines: asLines(result) } : undefined,
     })
   })
+}
+
+/** A store that cannot be read is among the findings. */
+async function defaultsOfServer(config: Config): Promise<readonly StoreDefault[]> {
+  const read = await readServerStore(config, createSystemClock(), readStoreDefaults)
+  return read === 'unreachable' ? [] : (read ?? [])
 }
 
 async function examine(result: ConfigResult, asksOthers: boolean): Promise<Finding[]> {

@@ -63,6 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const verifier = createVerifier({ ...options, directory })
   const state: Parts['state'] = {
     schema: undefined,
+    storeDefaults: [],
     started: false,
     draining: false,
     publicUrl: options.config['http.public_url'],
@@ -130,7 +131,7 @@ async function startParts(parts: Parts): Promise<Service> {
     },
     reload(result) {
       const apply = () => applyConfig(parts, { ...streaming, listener, operator, ingest, ledger: money?.ledger })
-      reloads.inc({ outcome: reload({ ...parts, apply, decimals: money?.ledger.decimals }, result) })
+      reloads.inc({ outcome: reload({ ...parts, ...state, apply, decimals: money?.ledger.decimals }, result) })
     },
     stop() {
       state.draining = true

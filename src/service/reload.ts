@@ -13,6 +13,7 @@ import { describeProblem } from './config/problem-list.ts'
 import { type Config, isLive, SETTING_KEYS, type SettingKey } from './config/settings.ts'
 import type { Origins } from './config/settings-in-force.ts'
 import { feedProblem, ingestProblems } from './config/sources.ts'
+import { type StoreDefault, withStoreDefaults } from './config/store-defaults.ts'
 import { checkTlsFiles } from './listeners/tls-settings.ts'
 
 export interface ReloadOptions {
@@ -22,6 +23,8 @@ export interface ReloadOptions {
   readonly current: { config: Config; origins: Origins }
   /** The assets' decimals in the ledger. Absent where this process has none. */
   readonly decimals?: ReadonlyMap<string, number> | undefined
+  /** The defaults that the store keeps. */
+  readonly storeDefaults: readonly StoreDefault[]
   /** Applies `current.config` to the service. */
   readonly apply: () => void
 }
@@ -43,7 +46,11 @@ export function createReloadCounter(registry: MetricsRegistry): Counter<'outcome
 /**
  * Applies the live keys in `result`, and logs the changed keys, the keys that need a restart, or why it was refused.
  */
-export function reload({ log, clock, current, decimals, apply }: ReloadOptions, result: ConfigResult): ReloadOutcome {
+export function reload(
+  { log, clock, current, decimals, storeDefaults, apply }: ReloadOptions,
+  read: ConfigResult,
+): ReloadOutcome {
+  const result = read.ok ? withStoreDefaults(read, storeDefaults) : read
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
   const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
   if (!result.ok || problems.length > 0) {

@@ -4,9 +4,11 @@ import type { Db } from '../platform/store/db.ts'
 import { readSchemaState } from '../platform/store/migrate.ts'
 import { patiently } from '../platform/store/sql.ts'
 import { StoreClockWatch } from '../platform/store/store-clock.ts'
+import { earlierKeys, newStoreDefaults, withStoreDefaults } from './config/store-defaults.ts'
 import { checkEncryptionKey } from './keys/encryption-key.ts'
 import type { Parts } from './parts/parts.ts'
 import { openStore } from './process/open-store.ts'
+import { keepStoreDefaults } from './process/setting-defaults.ts'
 import { StoreIdentityWatch } from './process/store-identity-watch.ts'
 import { readFromStore, type SchemaState, waitFor, waitForSchema } from './process/store-wait.ts'
 
@@ -35,6 +37,8 @@ export async function openWatchedStore(parts: Parts): Promise<Store> {
   return { db, storeClock, identity }
 }
 
+const EARLIER_DEFAULTS = 'the store is older than these settings, which keep its behaviour: set each of them'
+
 export async function startStore(
   parts: Parts,
   { db, identity }: Store,
@@ -43,5 +47,15 @@ export async function startStore(
   const noteSchema = (schema: SchemaState): void => void Object.assign(parts.state, { schema })
   await waitForSchema(parts, () => readSchemaState(db), noteSchema)
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
+  await applyStoreDefaults(parts, db)
   if (db.engine === 'postgres') await readFromStore(parts, 'store identity', () => identity.start())
+}
+
+async function applyStoreDefaults(parts: Parts, db: Db): Promise<void> {
+  const { current, state, log, hasTestSeed: isDemo = false } = parts
+  const defaults = await readFromStore(parts, 'setting defaults', () => keepStoreDefaults(db, newStoreDefaults(isDemo)))
+  state.storeDefaults = defaults
+  Object.assign(current, withStoreDefaults(current, defaults))
+  const keys = earlierKeys(current.origins, defaults)
+  if (keys.length > 0) log.warn({ keys }, EARLIER_DEFAULTS)
 }

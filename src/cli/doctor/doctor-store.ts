@@ -10,6 +10,7 @@ import { StoreCorrupt } from '../../platform/store/db.ts'
 import type { Config, SettingKey } from '../../service/config/settings.ts'
 import { issuesTokens } from '../../service/config/token-issuer.ts'
 import { bankFindings } from '../../service/doctor/banking.ts'
+import { examineDefaults } from '../../service/doctor/defaults.ts'
 import { bad, type Finding, nextOfConnection, reasonOf } from '../../service/doctor/finding.ts'
 import { examineLedger } from '../../service/doctor/ledger.ts'
 import {
@@ -23,6 +24,7 @@ import {
 } from '../../service/doctor/store.ts'
 import { existingEncryptionKey } from '../../service/keys/encryption-key.ts'
 import { Lifecycle } from '../../service/process/lifecycle.ts'
+import { readStoreDefaults } from '../../service/process/setting-defaults.ts'
 import { CLEAR_LINE } from '../terminal/progress-line.ts'
 
 export interface Examination {
@@ -37,7 +39,10 @@ export interface Examination {
  *
  * @param comparesLedger false while a service runs, which compares it continuously
  */
-export async function examineStore({ config, clock }: Examination, comparesLedger: boolean): Promise<Finding[]> {
+export async function examineStore(
+  { config, origins, clock }: Examination,
+  comparesLedger: boolean,
+): Promise<Finding[]> {
   const { openStoreAsItIs } = await import('../../service/process/open-store.ts')
   const log = createLog('silent')
   const lifecycle = new Lifecycle(log)
@@ -49,14 +54,16 @@ export async function examineStore({ config, clock }: Examination, comparesLedge
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
     const encryption = await examineEncryption(db, existingEncryptionKey(config))
+    const defaults = examineDefaults(origins, await readStoreDefaults(db))
     const identity = identityFindings(await readStoreIdentity(db.tables()))
     const banks = bankFindings(await activeFiatSources(db.tables()), config)
     const ledger = comparesLedger ? await examineLedger(db, config, showCompared) : []
-    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...identity, ...banks, ...ledger]
+    const rest = [...identity, ...banks, ...ledger]
+    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...defaults, ...rest]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
     const signing = examineSigningKeys(keys, now)
-    return [schema, clockFinding, ...encryption, signing, ...identity, ...banks, ...ledger]
+    return [schema, clockFinding, ...encryption, ...defaults, signing, ...rest]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
     if (error instanceof StoreCorrupt) return corruptionFindings(error.message)

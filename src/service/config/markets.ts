@@ -52,6 +52,7 @@ export const DEMO_DEFAULTS = {
   'simulator.allowed': true,
   'rest.sandbox': true,
   'banking.instructions': TEST_BANK,
+  'accounts.approval': 'auto',
 } as const
 
 /** The markets using the simulator although it is not allowed, with their place in the setting. */

@@ -34,6 +34,8 @@ export interface Setting<Value> {
   readonly secret: boolean
   /** Whether a reload applies a new value. Otherwise a restart is needed. */
   readonly live?: true
+  /** Whether a store keeps the default of its first start. `initial` is then the default of a new store in `serve`. */
+  readonly isKeptByStore?: true
   /** Whether text in flags and variables is parsed as YAML before `read`. */
   readonly structured: boolean
   read(value: unknown): Reading<Value>
@@ -45,6 +47,7 @@ interface Common<Value> {
   readonly initial: Value
   readonly meaning: string
   readonly live?: true
+  readonly isKeptByStore?: true
 }
 
 function setting<Value>(

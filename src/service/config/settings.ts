@@ -5,6 +5,7 @@
  * page's order.
  */
 import type { Setting } from './setting-kinds.ts'
+import { ACCOUNTS_SETTINGS } from './settings/accounts.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
 import { BANKING_SETTINGS } from './settings/banking.ts'
@@ -37,6 +38,7 @@ export const SETTINGS = {
   ...CONVERSION_SETTINGS,
   ...ORCHESTRATION_SETTINGS,
   ...DELIVERIES_SETTINGS,
+  ...ACCOUNTS_SETTINGS,
   ...REVIEW_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,

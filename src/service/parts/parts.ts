@@ -9,6 +9,7 @@ import type { Bus } from '../../streaming/sequencing/bus.ts'
 import type { SimulatedTrade } from '../../streaming/sources/simulator/simulator.ts'
 import type { Config } from '../config/settings.ts'
 import type { Origins } from '../config/settings-in-force.ts'
+import type { StoreDefault } from '../config/store-defaults.ts'
 import type { DemoPage } from '../pages/demo-page.ts'
 import type { Lifecycle } from '../process/lifecycle.ts'
 import type { SchemaState } from '../process/store-wait.ts'
@@ -49,6 +50,8 @@ export interface Parts extends ServiceOptions {
   readonly ingest: Ingest | undefined
   readonly state: {
     schema: SchemaState | undefined
+    /** The defaults that the store keeps. Empty until it was read. */
+    storeDefaults: readonly StoreDefault[]
     /** Set once, when the start has completed. */
     started: boolean
     /** Set once, when stopping begins. */

@@ -49,6 +49,7 @@ import { requestedCredentials } from './202611240330-requested-credentials.ts'
 import { verifiedSums } from './202611240340-verified-sums.ts'
 import { chargedFees } from './202611240350-charged-fees.ts'
 import { gates } from './202611281620-gates.ts'
+import { settingDefaults } from './202611281630-setting-defaults.ts'
 import { fiatInstructions } from './202611281650-fiat-instructions.ts'
 import type { Migration } from './migration.ts'
 
@@ -103,5 +104,6 @@ export const MIGRATIONS: readonly Migration[] = [
   verifiedSums,
   chargedFees,
   gates,
+  settingDefaults,
   fiatInstructions,
 ]
