@@ -49,7 +49,14 @@ export async function withProgram<Result>(
   measure: (program: Program) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
-  const all = { 'http.port': '0', 'operator.port': '0', data_dir: folder, 'log.level': 'error', ...flags }
+  const all = {
+    'http.port': '0',
+    'operator.port': '0',
+    data_dir: folder,
+    'log.level': 'error',
+    'accounts.approval': 'auto',
+    ...flags,
+  }
   const words = Object.entries(all).flatMap(([key, value]) => [`--${key}`, value])
   const child = spawn(process.execPath, [PROGRAM, 'serve', ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(([code]) => code as number | null)

@@ -5,6 +5,7 @@ import { loadConfig } from '../../src/service/config/load.ts'
 import { RELATIONS } from '../../src/service/config/relations.ts'
 import { type Config, isLive } from '../../src/service/config/settings.ts'
 import type { Origins } from '../../src/service/config/settings-in-force.ts'
+import type { StoreDefault } from '../../src/service/config/store-defaults.ts'
 import { reload } from '../../src/service/reload.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -12,6 +13,7 @@ let current: { config: Config; origins: Origins }
 let lines: [event: string, fields: object][]
 let applied: Config[]
 let outcomes: string[]
+const storeDefaults: readonly StoreDefault[] = []
 
 const market = (base: string) =>
   `{symbol: ${base}USD, base_asset: ${base}, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10, sources: ['kraken:${base}/USD']}`
@@ -29,7 +31,14 @@ function load(flags: Record<string, string>, file?: string): void {
   const write = (fields: object, event: string) => void lines.push([event, fields])
   const log = { info: write, warn: write, error: write } as unknown as Log
   const decimals = new Map([['BTC', 8]])
-  const options = { log, clock: new VirtualClock(), current, decimals, apply: () => applied.push(current.config) }
+  const options = {
+    log,
+    clock: new VirtualClock(),
+    current,
+    decimals,
+    storeDefaults,
+    apply: () => applied.push(current.config),
+  }
   outcomes.push(reload(options, read(flags, file)))
 }
 

@@ -2,7 +2,10 @@
 import type { GateSettings } from '../../src/money/controls/gates.ts'
 
 /** No setting closes a gate. */
-export const OPEN_GATES: GateSettings = { reviewAbove: { deposits: new Map(), payments: new Map() } }
+export const OPEN_GATES: GateSettings = {
+  reviewAbove: { deposits: new Map(), payments: new Map() },
+  needsAccountApproval: false,
+}
 
 /** With the setting `review_above.payments`. */
 export function reviewPayments(payments: ReadonlyMap<string, bigint>): GateSettings {

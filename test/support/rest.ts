@@ -30,7 +30,7 @@ import type { PriceHistory } from '../../src/streaming/gateway/price-history.ts'
 import { captureLog } from './captured-log.ts'
 import { testNode } from './node-exchange.ts'
 import { NO_LINKS, operatorAccess } from './operator-access.ts'
-import { SIMULATED_FLAGS } from './simulated-markets.ts'
+import { SIMULATED_FLAGS, UNGUARDED_FLAGS } from './simulated-markets.ts'
 import { openTestStore } from './test-store.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-this-test'
@@ -289,7 +289,7 @@ export async function untilServed(call: () => Promise<RestAnswer>): Promise<Rest
 
 export function configOf(flags: Readonly<Record<string, string>>): Config {
   const result = loadConfig({
-    flags: { ...SIMULATED_FLAGS, ...flags },
+    flags: { ...SIMULATED_FLAGS, ...UNGUARDED_FLAGS, ...flags },
     environment: {},
     file: undefined,
     readFile: () => '',

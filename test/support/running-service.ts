@@ -16,7 +16,7 @@ import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { type CommandResult, type RunningCommand, startCommand, wasBuiltForThisRun } from './command-line.ts'
 import { fetchToken } from './sample-client.ts'
 import { ServiceRecord } from './service-record.ts'
-import { SIMULATED_FLAGS } from './simulated-markets.ts'
+import { SIMULATED_FLAGS, UNGUARDED_FLAGS } from './simulated-markets.ts'
 import { storeFlags } from './test-store.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -50,6 +50,8 @@ export interface ServiceInside extends RunningService {
   readonly record: ServiceRecord
   /** Creates the client that the verb `demo` creates. */
   createDemoClient(): Promise<DemoClient>
+  /** Applies these flags on top of those of the start. */
+  reload(flags: Flags): void
   stop(): Promise<void>
 }
 
@@ -183,7 +185,7 @@ export async function startServiceProcess(
   folder: string,
   flags: Flags = {},
 ): Promise<ServiceProcess> {
-  const command = startVerb(verb, folder, { ...(await storeFlags(folder)), ...flags })
+  const command = startVerb(verb, folder, { ...(await storeFlags(folder)), ...UNGUARDED_FLAGS, ...flags })
   const readyLine = await command.line((line) => line.startsWith('{'))
   const ready = JSON.parse(readyLine) as { http: string; ws: string; operator: string; pid: number }
   return {
@@ -214,14 +216,17 @@ export async function startServiceInside(
     ...SIMULATED_FLAGS,
     markets: JSON.stringify(markets),
     ...(await storeFlags(folder)),
+    ...UNGUARDED_FLAGS,
     ...flags,
   }
-  const result = loadConfig({
-    flags: Object.fromEntries(Object.entries(all).map(([key, value]) => [key, String(value)])),
-    environment: {},
-    file: undefined,
-    readFile: () => '',
-  })
+  const load = (changes: Flags = {}) =>
+    loadConfig({
+      flags: Object.fromEntries(Object.entries({ ...all, ...changes }).map(([key, value]) => [key, String(value)])),
+      environment: {},
+      file: undefined,
+      readFile: () => '',
+    })
+  const result = load()
   if (!result.ok) throw new Error(JSON.stringify(result.problems))
   const bus = createMemoryBus()
   const record = new ServiceRecord(
@@ -245,6 +250,7 @@ export async function startServiceInside(
     ingest,
     record,
     createDemoClient: () => service.ensureDemoClient(undefined),
+    reload: (changes) => service.reload(load(changes)),
     async stop() {
       if (!(await service.stop())) throw new Error('the service did not stop cleanly')
     },

@@ -8,6 +8,9 @@ export const SIMULATED_FLAGS = {
   'simulator.allowed': String(DEMO_DEFAULTS['simulator.allowed']),
 }
 
+/** What `serve` has in a new store and most tests are not about: whatever needs a person first. */
+export const UNGUARDED_FLAGS = { 'accounts.approval': 'auto' }
+
 /** As command-line arguments. */
 export const SIMULATED_ARGS: readonly string[] = Object.entries(SIMULATED_FLAGS).flatMap(([key, value]) => [
   `--${key}`,

@@ -36,8 +36,23 @@ interface Listed {
   readonly Querystring: Static<typeof PageQuery>
 }
 
+/** Resume what waited for a profile's account, in the transaction that approves it, around the account's lock. */
+export interface ApprovalHooks {
+  before<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<void>
+  after<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<void>
+}
+
+export interface AccountOperatorOptions {
+  readonly db: Db
+  readonly quotas: Quotas
+  readonly onApproval: ApprovalHooks
+}
+
 /** Declares the routes, relative to the prefix of `app`. */
-export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quotas: Quotas): void {
+export function registerAccountOperatorRoutes(
+  app: FastifyInstance,
+  { db, quotas, onApproval }: AccountOperatorOptions,
+): void {
   app.get<{ Querystring: ListQuery<typeof REVIEW_FILTERS> }>(
     '/accounts',
     {
@@ -55,11 +70,16 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
     answered(ReviewedAccount, { body: ReviewBody }),
     async (request) => {
       const id = idOf(request.params.id)
+      const isApproval = request.body.summary_status === 'APPROVED'
+      const approved = isApproval ? (await getAccount(db, id))?.profile_id : undefined
       const row = await db.transaction(async (transaction: Transaction<AccountTables>) => {
+        if (approved) await onApproval.before(transaction, approved)
         await requireSeen(request, async () =>
           reviewedAccountDocument((await lockAccount(transaction, id)) ?? noAccount()),
         )
-        return await reviewAccount(transaction, operatorActor(request), id, request.body)
+        const reviewed = await reviewAccount(transaction, operatorActor(request), id, request.body)
+        if (approved) await onApproval.after(transaction, approved)
+        return reviewed
       })
       return reviewedAccountDocument(row ?? noAccount())
     },

@@ -51,13 +51,15 @@ const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 /**
  * The profile for a new address or rule, with its account, which is locked against disabling until `transaction` ends.
  * Throws 404 for an unknown profile and for another customer's profile. Throws 403 when its account is DISABLED, DENIED
- * or ERROR. Both errors name `pointer`, the request member.
+ * or ERROR, or PENDING while accounts need approval. All errors name `pointer`, the request member.
+ * @param needsApproval whether accounts need approval for what is created (the setting `accounts.approval`)
  */
 export async function profileForWrite<Tables>(
   transaction: Transaction<Tables>,
   customerId: string,
   profileId: string,
   pointer: string,
+  needsApproval = false,
 ): Promise<WritableProfile> {
   // The caller's transaction type has the caller's tables. This module's tables are in the same store.
   const ours = transaction as unknown as Transaction<AccountTables>
@@ -84,6 +86,10 @@ export async function profileForWrite<Tables>(
       errors: [{ pointer, detail }],
       meta: { summary_status },
     })
+  }
+  if (needsApproval && summary_status === 'PENDING') {
+    const detail = 'this profile’s account is PENDING, and has to be approved first'
+    throw new Problem('account_not_approved', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
   }
   return { id: profile.id, customerId, account: { id: account.id, identityId: account.identity_id } }
 }

@@ -22,6 +22,8 @@ export type ReviewLimits = ReadonlyMap<string, MinorUnits>
 export interface GateSettings {
   /** The settings `review_above.deposits` and `review_above.payments`. */
   readonly reviewAbove: { readonly deposits: ReviewLimits; readonly payments: ReviewLimits }
+  /** The setting `accounts.approval` is `required`. */
+  readonly needsAccountApproval: boolean
 }
 
 /** Returns an area's findings for each subject, in the same order. Undefined: no subject needs them, none was read. */
@@ -74,6 +76,7 @@ export async function readGates<Tables>(
       transaction,
       subjects.map(({ profileId }) => profileId),
       subjects.some(({ isDelivery }) => isDelivery),
+      settings,
     ),
     readTermsGates(transaction, subjects, settings),
     readAmountGates(transaction, subjects, settings),
@@ -126,6 +129,7 @@ export async function readProfileGates<Tables>(
   transaction: Transaction<Tables>,
   ids: readonly string[],
   areDeliveries: boolean,
+  { needsAccountApproval }: Pick<GateSettings, 'needsAccountApproval'>,
 ): Promise<(subject: GateSubject) => readonly GateFinding[]> {
   const profileIds = [...new Set(ids)]
   if (profileIds.length === 0) return () => []
@@ -149,18 +153,24 @@ export async function readProfileGates<Tables>(
   const found = new Map(rows.map((row) => [row.profile_id, row]))
   return (subject) => {
     const row = found.get(subject.profileId) as ProfileRow
-    return closedGates(subject, [...profileFindings(row), ...pauseFindings(subject, row.paused)])
+    return closedGates(subject, [...profileFindings(row, needsAccountApproval), ...pauseFindings(subject, row.paused)])
   }
 }
 
-function profileFindings({ customer_enabled, account, owes }: ProfileRow): readonly GateFinding[] {
+function profileFindings(
+  { customer_enabled, account, owes }: ProfileRow,
+  needsAccountApproval: boolean,
+): readonly GateFinding[] {
   const findings: GateFinding[] = []
-  const add = (code: 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE', detail: string) =>
+  const add = (code: keyof typeof REFUSALS, detail: string) =>
     findings.push({ code, detail, refusal: { code: REFUSALS[code], detail } })
   if (!customer_enabled) add('CUSTOMER_DISABLED', 'the customer is disabled')
   const status = account === null ? undefined : summaryStatus(account)
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {
     add('ACCOUNT_BLOCKED', `the profile’s account is ${status}`)
+  }
+  if (needsAccountApproval && status === 'PENDING') {
+    add('ACCOUNT_NOT_APPROVED', 'the profile’s account is PENDING')
   }
   if (owes) add('RECEIVABLE', 'the profile owes money since a deposit was reversed')
   return findings
@@ -169,6 +179,7 @@ function profileFindings({ customer_enabled, account, owes }: ProfileRow): reado
 const REFUSALS = {
   CUSTOMER_DISABLED: 'disabled',
   ACCOUNT_BLOCKED: 'account_blocked',
+  ACCOUNT_NOT_APPROVED: 'account_not_approved',
   RECEIVABLE: 'receivable',
 } as const
 

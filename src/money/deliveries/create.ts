@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate, locking } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
-import { type GateCode, type GatesWait, gatesText } from '../gates/model.ts'
+import { type GateCode, type GatesWait, type GateWait, gatesText } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
@@ -110,12 +110,20 @@ export async function releaseDelivery<Tables>(
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
-/** Makes paused deliveries due at once. */
-export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tables>): Promise<void> {
-  locking(transaction, 'delivery', ['every paused one'])
+/**
+ * Makes deliveries that wait for this reason due at once.
+ * @param profileId absent: of all profiles
+ */
+export async function wakeWaitingDeliveries<Tables>(
+  transaction: Transaction<Tables>,
+  reason: GateWait,
+  profileId?: string,
+): Promise<void> {
+  locking(transaction, 'delivery', ['every waiting one'])
   await sql`
     update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
-    where next_attempt_at is not null and waiting_for = 'PAUSED'
+    where next_attempt_at is not null and waiting_for = ${reason}
+      and ${profileId === undefined ? sql`true` : sql`profile_id = ${profileId}`}
   `.execute(transaction)
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }

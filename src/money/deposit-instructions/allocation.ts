@@ -33,6 +33,8 @@ export interface AddressSupply {
   /** The setting `banking.instructions`, read for every request. */
   banks(): BankInstructions
   readonly quotas: Quotas
+  /** Whether only approved accounts get instructions (the setting `accounts.approval`). */
+  needsAccountApproval(): boolean
 }
 
 export interface AllocatedAddress {

@@ -83,7 +83,13 @@ export async function createDepositAddress(
   { customerId, actor }: { readonly customerId: string; readonly actor: string },
   request: DepositAddressRequest,
 ): Promise<DepositAddressDocument> {
-  const profile = await profileForWrite(transaction, customerId, request.profile_id, '/profile_id')
+  const profile = await profileForWrite(
+    transaction,
+    customerId,
+    request.profile_id,
+    '/profile_id',
+    supply.needsAccountApproval(),
+  )
   await refuseOtherAccount(transaction, profile, request.account_id)
   // This customer's other creations wait here until this transaction ends, so none uses the same ref_id after this.
   const creation = await supply.quotas.begin(transaction, customerId, { addresses: 1 })

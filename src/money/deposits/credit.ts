@@ -74,6 +74,7 @@ export async function decideCredits<Tables>(
       transaction,
       looking.map(({ owner }) => owner.profileId),
       false,
+      settings.gates,
     ),
   ])
   const starting = looking.flatMap((creditable) => {

@@ -6,6 +6,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
+import type { GateWait } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Done } from './done.ts'
@@ -107,14 +108,22 @@ export async function notifyWork<Tables>(transaction: Transaction<Tables>): Prom
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
 }
 
-/** Makes the work of paused orchestrations due at once. */
-export async function wakePaused<Tables>(transaction: Transaction<Tables>): Promise<void> {
+/**
+ * Makes the work of orchestrations that wait for this reason due at once.
+ * @param profileId absent: of all profiles
+ */
+export async function wakeWaiting<Tables>(
+  transaction: Transaction<Tables>,
+  reason: GateWait,
+  profileId?: string,
+): Promise<void> {
   await sql`
-    with paused as (
-      select id from orchestrations where waiting_for = 'PAUSED' and step = 'convert' order by id
-      ${forUpdate(transaction, 'orchestration', ['every paused one'])}
+    with waiting as (
+      select id from orchestrations where waiting_for = ${reason} and step = 'convert'
+        and ${profileId === undefined ? sql`true` : sql`profile_id = ${profileId}`} order by id
+      ${forUpdate(transaction, 'orchestration', ['every waiting one'])}
     )
-    update orchestration_queue set next_attempt_at = clock_timestamp() from paused where orchestration_id = paused.id
+    update orchestration_queue set next_attempt_at = clock_timestamp() from waiting where orchestration_id = waiting.id
   `.execute(transaction)
   await notifyWork(transaction)
 }

@@ -40,7 +40,13 @@ export async function createRule(
   body: NewRuleBody,
   status: 'ACTIVE' | 'PENDING',
 ): Promise<RuleRow> {
-  const profile = await profileForWrite(transaction, customerId, body.profile_id, '/profile_id')
+  const profile = await profileForWrite(
+    transaction,
+    customerId,
+    body.profile_id,
+    '/profile_id',
+    supply.needsAccountApproval(),
+  )
   await refuseOtherAccount(transaction, profile, body.account_id)
   if (body.source.fiat !== undefined) refuseWithoutBank(supply.banks(), body.source.fiat, '/source/fiat')
   const source = await sourceOf(transaction, profile, body)
@@ -103,7 +109,13 @@ export async function approveRule(
 ): Promise<RuleRow> {
   const rule = (await lockRule(transaction, id)) ?? noRule()
   if (hasState(rule, 'ACTIVE')) return rule
-  const profile = await profileForWrite(transaction, rule.customer_id, rule.profile_id, '/profile_id')
+  const profile = await profileForWrite(
+    transaction,
+    rule.customer_id,
+    rule.profile_id,
+    '/profile_id',
+    supply.needsAccountApproval(),
+  )
   const records = { addresses: addressesFor(rule.source) }
   const creation = await supply.quotas.beginForOperator(transaction, rule.customer_id, records)
   creation.admit()

@@ -78,6 +78,11 @@ export const PROBLEMS = {
       'the profile’s account is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules. `meta.summary_status` names the status',
     meta: ['summary_status'],
   },
+  account_not_approved: {
+    status: 403,
+    meaning:
+      'the profile’s account is PENDING: it gets addresses, rules, memos and orchestrations once the operator has approved it',
+  },
   insufficient_funds: {
     status: 403,
     meaning: 'the profile has too little of the asset available. `meta.available` and `meta.needed` are the amounts',

@@ -26,6 +26,7 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 export const ADDRESS_CREATION: readonly ProblemCode[] = [
   'not_found',
   'account_blocked',
+  'account_not_approved',
   'already_exists',
   'quota_exceeded',
   'daily_quota_exceeded',
@@ -68,6 +69,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   createOrchestration: [
     'own_address',
     'account_blocked',
+    'account_not_approved',
     'insufficient_funds',
     'receivable',
     'paused',

@@ -1,7 +1,7 @@
 /** The operator's calls about accounts, deposits, conversions and deliveries, and the controls. */
-import { registerAccountOperatorRoutes } from '../../../money/accounts/operator-routes.ts'
+import { type ApprovalHooks, registerAccountOperatorRoutes } from '../../../money/accounts/operator-routes.ts'
 import { registerControlOperatorRoutes } from '../../../money/controls/operator-routes.ts'
-import { wakePausedDeliveries } from '../../../money/deliveries/create.ts'
+import { wakeWaitingDeliveries } from '../../../money/deliveries/create.ts'
 import { createDeliveryMetrics } from '../../../money/deliveries/metrics.ts'
 import { registerDeliveryOperatorRoutes } from '../../../money/deliveries/operator-routes.ts'
 import { registerAddressOperatorRoutes } from '../../../money/deposit-instructions/operator-routes.ts'
@@ -11,7 +11,7 @@ import type { LedgerState } from '../../../money/ledger/upkeep.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../../../money/orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../../../money/orchestrations/pricing/operator-routes.ts'
-import { wakePaused } from '../../../money/orchestrations/start.ts'
+import { wakeWaiting } from '../../../money/orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../../../money/rules/operator-routes.ts'
 import { registerTransferOperatorRoutes } from '../../../money/transfers/operator-routes.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -41,7 +41,7 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
   const owners = deliveryOwners(current)
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
-    (app) => registerAccountOperatorRoutes(app, db, quotas),
+    (app) => registerAccountOperatorRoutes(app, { db, quotas, onApproval: WAKE_APPROVED }),
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
@@ -60,6 +60,12 @@ export function controlRoutes({ db, current }: Pick<MoneyRoutesOptions, 'db' | '
 
 /** Resumes the orchestrations and deliveries that waited because something was paused. */
 async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> {
-  await wakePausedDeliveries(transaction)
-  await wakePaused(transaction)
+  await wakeWaitingDeliveries(transaction, 'PAUSED')
+  await wakeWaiting(transaction, 'PAUSED')
+}
+
+/** Resumes what waited for an account's approval. */
+const WAKE_APPROVED: ApprovalHooks = {
+  before: (transaction, profileId) => wakeWaitingDeliveries(transaction, 'APPROVAL', profileId),
+  after: (transaction, profileId) => wakeWaiting(transaction, 'APPROVAL', profileId),
 }

@@ -21,6 +21,7 @@ export function supplyOf({ current, quotas, hasTestSeed = false }: SupplyParts):
     keys: addressKeys(current.config, hasTestSeed),
     banks: () => current.config['banking.instructions'],
     quotas,
+    needsAccountApproval: () => areAccountsApproved(current.config),
   }
 }
 
@@ -33,7 +34,11 @@ export function conversionsOf(config: Config): Conversions {
 export function gateSettings(config: Config): GateSettings {
   const deposits = minorUnitsOf(config['review_above.deposits'], config.assets)
   const payments = minorUnitsOf(config['review_above.payments'], config.assets)
-  return { reviewAbove: { deposits, payments } }
+  return { reviewAbove: { deposits, payments }, needsAccountApproval: areAccountsApproved(config) }
+}
+
+function areAccountsApproved(config: Config): boolean {
+  return config['accounts.approval'] === 'required'
 }
 
 export function depositSettings(config: Config): DepositSettings {
