@@ -100,9 +100,10 @@ describe('while accounts need approval', () => {
     const place = (await call('POST', '/v2/orchestration/rules', ruleBody(profileId))).body.rule.source.crypto.address
     service.reload({ 'accounts.approval': 'required' })
     const waiting = await Promise.all(['5', '6'].map((amount) => deposit(place, amount)))
-    expect((await orchestrationsOf(profileId)).map(({ status, waiting_for }) => [status, waiting_for])).toEqual(
-      Array(waiting.length).fill(['PROCESSING', 'APPROVAL']),
-    )
+    // The worker that finds the closed gate may come after the answer.
+    const waits = async () =>
+      (await orchestrationsOf(profileId)).map(({ status, waiting_for }) => [status, waiting_for])
+    await expect.poll(waits).toEqual(Array(waiting.length).fill(['PROCESSING', 'APPROVAL']))
     const [{ id } = { id: '' }] = await orchestrationsOf(profileId)
     const { body } = await call('POST', `/v2/orchestration/orchestrations/${id}/cancel`, {})
     expect(body.fail_reason?.code).toBe('CANCELLED')
