@@ -19,7 +19,7 @@ export interface StoreDefault {
 }
 
 /** The origin of a value that the store keeps. */
-export const STORE_ORIGIN = 'default of this store'
+const STORE_ORIGIN = 'default of this store'
 
 interface Settings {
   readonly config: Config

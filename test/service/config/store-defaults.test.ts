@@ -11,7 +11,6 @@ import { DEMO_DEFAULTS } from '../../../src/service/config/markets.ts'
 import {
   earlierKeys,
   newStoreDefaults,
-  STORE_ORIGIN,
   type StoreDefault,
   withStoreDefaults,
 } from '../../../src/service/config/store-defaults.ts'
@@ -34,7 +33,7 @@ function valueIn(defaults: readonly StoreDefault[]): unknown {
 describe("a store's default", () => {
   it("a store's default replaces the default of the verb, and says where it is from", () => {
     const { config, origins } = withStoreDefaults(read({}), EARLIER)
-    expect([config[KEY], origins[KEY]]).toEqual(['auto', STORE_ORIGIN])
+    expect([config[KEY], origins[KEY]]).toEqual(['auto', 'default of this store'])
     const demo = read({}, DEMO_DEFAULTS)
     expect(withStoreDefaults(demo, newStoreDefaults(false)).config[KEY]).toBe('required')
   })
@@ -51,7 +50,7 @@ describe("a store's default", () => {
     expect(withStoreDefaults(result, [{ key: 'accounts.unheard_of', value: 1, isEarlier: false }])).toEqual(result)
   })
 
-  it("a store's default is reported while it is that of an earlier release and nobody has decided", () => {
+  it("a store's default is reported while it is that of an earlier release and no value is set", () => {
     expect(earlierKeys(read({}).origins, EARLIER)).toEqual([KEY])
     expect(earlierKeys(withStoreDefaults(read({}), EARLIER).origins, EARLIER)).toEqual([KEY])
     expect(earlierKeys(read({ [KEY]: 'auto' }).origins, EARLIER)).toEqual([])
