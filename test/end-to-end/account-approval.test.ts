@@ -67,12 +67,17 @@ async function orchestrationsOf(profileId: string): Promise<Json[]> {
 }
 
 describe('while accounts need approval', () => {
-  it('while accounts need approval a PENDING account gets no address, rule or orchestration, and its deposits are credited', async () => {
+  it('while accounts need approval a PENDING account gets no address, memo, rule or orchestration, and its deposits are credited', async () => {
     const { accountId, profileId } = await newAccount('ada')
     const address = (await newAddress(profileId)).body.address
     service.reload({ 'accounts.approval': 'required' })
     const requests = [
       newAddress(profileId),
+      call('POST', '/v2/transfer/fiat-deposit-instructions', {
+        profile_id: profileId,
+        fiat_network: 'WIRE',
+        account_type: 'ABA',
+      }),
       call('POST', '/v2/orchestration/rules', ruleBody(profileId)),
       call('POST', '/v2/orchestration/orchestrations', {
         ref_id: 'out',

@@ -89,7 +89,13 @@ export async function createFiatInstructions(
   const { fiat_network: network, account_type, identity_id, ref_id } = request
   const banks = supply.banks()
   refuseWithoutBank(banks, { network, account_type }, '/fiat_network')
-  const profile = await profileForWrite(transaction, customerId, request.profile_id, '/profile_id')
+  const profile = await profileForWrite(
+    transaction,
+    customerId,
+    request.profile_id,
+    '/profile_id',
+    supply.needsAccountApproval(),
+  )
   await refuseOtherAccount(transaction, profile, request.account_id)
   // This customer's other creations wait here until this transaction ends, so none uses the same ref_id after this.
   const creation = await supply.quotas.begin(transaction, customerId, { addresses: 1 })

@@ -57,6 +57,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
     'fiat_network_unavailable',
     'not_found',
     'account_blocked',
+    'account_not_approved',
     'already_exists',
     'quota_exceeded',
     'daily_quota_exceeded',
