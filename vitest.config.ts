@@ -30,6 +30,7 @@ const ON_EACH_ENGINE = [
 const ON_POSTGRES_ALONE = [
   'test/money/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
   'test/access/clients/{customer-search,directory-changes}.test.ts',
+  'test/money/destinations/{gate,migration,registration}.test.ts',
   'test/money/deliveries/{manual,unknown-attempts,webhook-sender}.test.ts',
   'test/money/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
   'test/money/deposits/{bank-references,correct,identity,operator-actions,repayments,right-state}.test.ts',

@@ -39,7 +39,11 @@ export function startOrchestrationService(db: Db): OrchestrationService {
   const depositSettings = {
     conversions: { assets: config.assets, parAssets: config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
-    gates: { reviewAbove: { deposits: new Map(), payments: new Map() }, needsAccountApproval: false },
+    gates: {
+      reviewAbove: { deposits: new Map(), payments: new Map() },
+      destinations: { isRequired: false, isSandbox: false },
+      needsAccountApproval: false,
+    },
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }

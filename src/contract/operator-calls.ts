@@ -30,6 +30,8 @@ export interface OperatorCallRow {
   /** Machines which may make it too, without a second person. */
   readonly machines?: readonly MachineRole[]
   readonly fourEyes?: FourEyesKind
+  /** A body with this member needs a second person, whatever `operator.four_eyes` is. */
+  readonly alwaysWith?: string
   /** Under four eyes, the answer to the request has the credential, which the confirmation makes valid. */
   readonly issues?: CallIssue
   readonly summary: string
@@ -70,6 +72,18 @@ export const OPERATOR_CALLS = {
   'POST /rules/:id/delete': { role: 'reviewer', summary: 'Delete a rule' },
   'GET /rules/:id/notes': { role: 'viewer', summary: 'List the notes about a rule' },
   'POST /rules/:id/notes': { role: 'reviewer', summary: 'Add a note about a rule' },
+  'GET /destinations': { role: 'viewer', summary: 'List all customers’ destinations' },
+  'GET /destinations/:id': {
+    role: 'viewer',
+    summary: 'Get a destination, with full account numbers for a reviewer, treasurer or admin',
+  },
+  'POST /destinations/:id/approve': {
+    role: 'reviewer',
+    fourEyes: 'approvals',
+    alwaysWith: 'usable_at',
+    summary: 'Approve a destination, or change when it is usable',
+  },
+  'POST /destinations/:id/reject': { role: 'reviewer', summary: 'Reject a destination' },
   'GET /address-pool': { role: 'viewer', summary: 'Count the imported addresses' },
   'POST /address-pool': { role: 'admin', summary: 'Import addresses' },
   'GET /deposit-addresses': { role: 'viewer', summary: 'Show a deposit address’s owner' },

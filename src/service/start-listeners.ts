@@ -114,7 +114,9 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
     directory,
     streamUrl: () => state.streamUrl,
     gateway: servesStream(config) ? gateway : refusingGateway(clock, () => elsewhere(config, state)),
-    modules: servesRest ? publicModules({ ...parts, ...money, db, ratePerSecond, hub, isSimulated, proofOf }) : [],
+    modules: servesRest
+      ? publicModules({ ...parts, ...access, ...money, db, ratePerSecond, hub, isSimulated, proofOf })
+      : [],
     log,
     metrics,
     clock,

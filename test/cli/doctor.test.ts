@@ -617,7 +617,7 @@ markets:
   const faults = checked.filter(({ verdict }) => verdict !== 'ok').map(({ verdict, name }) => `${verdict} ${name}`)
   expect(faults.toSorted()).toEqual([
     ...['bad bus', 'bad certificate', 'bad recordings', 'bad sources', 'bad sources'],
-    ...['warn feeds', 'warn pegs', 'warn review', 'warn second person', 'warn store'],
+    ...['warn bank details', 'warn feeds', 'warn pegs', 'warn review', 'warn second person', 'warn store'],
   ])
   const { findings } = await doctor('--config', file)
   for (const finding of checked) expect(findings).toContainEqual(finding)

@@ -35,7 +35,9 @@ const AREAS: readonly Area[] = [
     ranks: [
       ['accounts', 'ledger'],
       ['gates'],
-      ['controls', 'deposit-instructions', 'transfers'],
+      ['deposit-instructions', 'transfers'],
+      ['destinations'],
+      ['controls'],
       ['deliveries', 'rules'],
       ['orchestrations'],
       ['deposits'],

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { Directory } from '../../src/access/clients/directory.ts'
 import { DirectoryLoader } from '../../src/access/clients/directory-loader.ts'
+import { EncryptionKey } from '../../src/access/clients/encryption-key.ts'
 import { createTokenVerifier } from '../../src/access/clients/token-verifier.ts'
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import { ensureLedgerAssets } from '../../src/money/ledger/assets.ts'
@@ -80,7 +81,12 @@ export interface RestNodeOptions {
   readonly movesMoney?: boolean
   /** Default: the system clock. */
   readonly clock?: Clock
+  /** False: the process has no encryption key. */
+  readonly hasEncryptionKey?: boolean
 }
+
+/** The key of tests' nodes. */
+const ENCRYPTION_KEY = EncryptionKey.parse('4b'.repeat(32))
 
 export class RestNode {
   readonly db: Db
@@ -133,7 +139,19 @@ export class RestNode {
     const routes: DeclaredRoute[] = []
     const hub = options.hub ?? { listedMarkets: [] }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
-    const shared = { quotas, db, directory, clock, log, metrics, refreshDirectory, host: '127.0.0.1', port: 0 }
+    const encryptionKey = options.hasEncryptionKey === false ? undefined : ENCRYPTION_KEY
+    const shared = {
+      encryptionKey,
+      quotas,
+      db,
+      directory,
+      clock,
+      log,
+      metrics,
+      refreshDirectory,
+      host: '127.0.0.1',
+      port: 0,
+    }
     const publicListener = await createPublicListener({
       ...shared,
       trustedProxies: [],

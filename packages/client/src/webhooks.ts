@@ -16,7 +16,7 @@ export interface DeliveryRequest {
     /** Exact decimal text. */
     readonly amount: string
     readonly destination: {
-      readonly crypto?: { readonly address: string; readonly network: string }
+      readonly crypto?: { readonly address: string; readonly network: string; readonly memo?: string }
       readonly fiat?: { readonly fiat_account_id: string; readonly memo?: string; readonly network?: string }
     }
     readonly customer_id: string

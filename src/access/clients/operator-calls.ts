@@ -34,6 +34,8 @@ export interface CallingOperator {
   readonly token?: CallingToken
   /** Present: the call was requested by another operator, and this one has confirmed it. */
   readonly confirmation?: Confirmation
+  /** Present: the service reads the record for a change request, which keeps it. */
+  readonly keepsRecord?: true
 }
 
 /** What a confirmed call is bound to. */

@@ -72,13 +72,17 @@ export function readCallToConfirm(
   call: OperatorCallId,
   { fourEyes }: FourEyesOptions,
 ): CallToConfirm | undefined {
-  const { fourEyes: kind }: OperatorCallRow = OPERATOR_CALLS[call]
-  if (kind === undefined || !fourEyes().includes(kind) || isMachineRole(operatorOf(request).role)) return undefined
+  const { fourEyes: kind, alwaysWith }: OperatorCallRow = OPERATOR_CALLS[call]
+  if (kind === undefined || isMachineRole(operatorOf(request).role)) return undefined
   const { comment, ...body } = membersOf(request.body)
+  const isAlways = alwaysWith !== undefined && Object.hasOwn(body, alwaysWith)
+  const isOn = fourEyes().includes(kind)
+  if (!isOn && !isAlways) return undefined
   if (isObject(request.body)) request.body = body
   // Who finds a stolen login or token ends it alone.
   if (call === 'PATCH /operators/:name' && isDeepStrictEqual(body, { enabled: false })) return undefined
-  return { kind, comment: readComment(comment) }
+  // Its reason explains a call that needs the second person whatever the setting.
+  return { kind, comment: readComment(isOn ? comment : (comment ?? body.reason)) }
 }
 
 function readComment(comment: unknown): string {

@@ -63,7 +63,7 @@ export class OwnCalls {
   ): Promise<SeenRecord | undefined> {
     const shown = recordCallOf(call)
     if (shown === undefined) return undefined
-    const answer = await this.send(app, operator, { call: shown, params })
+    const answer = await this.send(app, { ...operator, keepsRecord: true }, { call: shown, params })
     const document = answer.json() as SeenRecord
     if (answer.statusCode === 200) return document
     const { code, detail } = document as { readonly code: ProblemCode; readonly detail: string }

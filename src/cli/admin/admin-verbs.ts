@@ -9,6 +9,7 @@ import { CONTROL_NOUNS } from './admin-control-verbs.ts'
 import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
 import { DELIVERY_NOUNS } from './admin-delivery-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
+import { DESTINATION_NOUNS } from './admin-destination-verbs.ts'
 import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
 import { OPERATOR_NOUNS } from './admin-operator-verbs.ts'
 import { ORCHESTRATION_NOUNS } from './admin-orchestration-verbs.ts'
@@ -42,6 +43,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...ACCOUNT_NOUNS,
   ...ADDRESS_NOUNS,
   ...RULE_NOUNS,
+  ...DESTINATION_NOUNS,
   ...ORCHESTRATION_NOUNS,
   ...CONTROL_NOUNS,
   ...DEPOSIT_NOUNS,

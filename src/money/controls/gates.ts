@@ -11,6 +11,8 @@ import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
+import { readDestinationGate } from '../destinations/gate.ts'
+import type { DestinationPolicy } from '../destinations/standing.ts'
 import { closedGates, type GateFinding, type GateSubject } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { isStoreOther } from './store-identity.ts'
@@ -24,6 +26,7 @@ export interface GateSettings {
   readonly reviewAbove: { readonly deposits: ReviewLimits; readonly payments: ReviewLimits }
   /** The setting `accounts.approval` is `required`. */
   readonly needsAccountApproval: boolean
+  readonly destinations: DestinationPolicy
 }
 
 /** Returns an area's findings for each subject, in the same order. Undefined: no subject needs them, none was read. */
@@ -37,7 +40,7 @@ type GateReader = <Tables>(
 type Findings = readonly (readonly GateFinding[])[]
 
 /** Gates that are read before the conversion too. */
-const TERMS_READERS: readonly GateReader[] = []
+const TERMS_READERS: readonly GateReader[] = [readDestinationGate]
 
 /** Gates that need the amount that leaves. Their subjects have one. */
 const AMOUNT_READERS: readonly GateReader[] = [readPaymentReview]

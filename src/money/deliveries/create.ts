@@ -131,8 +131,9 @@ export async function wakeWaitingDeliveries<Tables>(
 function transferOf({ destination, owner, failsTo, wait, openedGates, ...delivery }: NewDelivery): NewTransfer {
   const common = { ...delivery, direction: 'DEBIT', status: 'PENDING' } as const
   if ('crypto' in destination) {
-    const { address, network } = destination.crypto
-    return { ...common, type: 'CRYPTO_WITHDRAWAL', cryptoNetwork: network, destinationAddress: address }
+    const { address, network, memo } = destination.crypto
+    const paid = { cryptoNetwork: network, destinationAddress: address, ...(memo === undefined ? {} : { memo }) }
+    return { ...common, type: 'CRYPTO_WITHDRAWAL', ...paid }
   }
   const { network = 'WIRE', memo } = destination.fiat
   return { ...common, type: `${network}_WITHDRAWAL`, ...(memo === undefined ? {} : { memo }) }

@@ -8,6 +8,7 @@
  */
 import type { FiatNetwork } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
+import type { Place } from '../destinations/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 
 export const DELIVERY_STATUSES = ['WAITING', 'CLAIMED', 'SENT', 'SETTLED', 'FAILED', 'NEEDS_OPERATOR'] as const
@@ -20,16 +21,7 @@ export const DELIVERY_CHANNELS = ['manual', 'webhook'] as const
 export type DeliveryChannel = (typeof DELIVERY_CHANNELS)[number]
 
 /** A payment's destination, with exactly one member. */
-export type DeliveryDestination =
-  | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
-  | {
-      readonly fiat: {
-        readonly fiat_account_id: string
-        readonly memo?: string
-        /** Absent: WIRE. */
-        readonly network?: FiatNetwork
-      }
-    }
+export type DeliveryDestination = Place
 
 /** The record behind a delivery: an orchestration, or the deposit that it returns. */
 export type DeliverySubject = { readonly orchestrationId: string } | { readonly depositId: string }

@@ -8,11 +8,11 @@ import type { Log } from '../../platform/base/log.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { DueSearch } from '../../platform/store/due-search.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { magicOutcome } from '../destinations/magic-places.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
 import { handOut } from './hand-out.ts'
-import type { DeliveryDestination } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { failAll, settle } from './results.ts'
 import { type DeliveryRow, lockDelivery } from './store.ts'
@@ -26,15 +26,8 @@ export interface SandboxExecutorOptions {
 
 type Outcome = 'settled' | 'refused' | 'unknown'
 
-/** Outcomes by amount, as decimal text, and by the destination's address or account. */
-const MAGIC: Readonly<Record<string, Outcome>> = {
-  '11.04': 'refused',
-  '11.05': 'unknown',
-  '0x000000000000000000000000000000000000dead': 'refused',
-  '0x00000000000000000000000000000000deadbeef': 'unknown',
-  'sandbox-refused': 'refused',
-  'sandbox-unknown': 'unknown',
-}
+/** Outcomes by amount, as decimal text. Those by destination are in `money/destinations/magic-places`. */
+const MAGIC: Readonly<Record<string, Outcome>> = { '11.04': 'refused', '11.05': 'unknown' }
 
 const CLAIM = { channel: 'manual', defaultChannel: 'manual', executor: 'sandbox' } as const
 const CLAIMS_MAX = 20
@@ -116,10 +109,6 @@ export class SandboxExecutor {
 
 /** The selected outcome. An unknown one is settled at the second attempt. */
 function outcomeOf({ destination, attempt }: DeliveryRow, amount: string): Outcome {
-  const asked = MAGIC[amount] ?? MAGIC[placeOf(destination)] ?? 'settled'
+  const asked = MAGIC[amount] ?? magicOutcome(destination) ?? 'settled'
   return asked === 'unknown' && attempt > 1 ? 'settled' : asked
-}
-
-function placeOf(destination: DeliveryDestination): string {
-  return 'crypto' in destination ? destination.crypto.address.toLowerCase() : destination.fiat.fiat_account_id
 }

@@ -64,7 +64,13 @@ const Time = Type.String({ format: 'date-time' })
 
 const Destination = Type.Object(
   {
-    crypto: Type.Optional(Type.Object({ address: Type.String(), network: textChoice(CRYPTO_NETWORK_NAMES) })),
+    crypto: Type.Optional(
+      Type.Object({
+        address: Type.String(),
+        network: textChoice(CRYPTO_NETWORK_NAMES),
+        memo: Type.Optional(Type.String()),
+      }),
+    ),
     fiat: Type.Optional(
       Type.Object({
         fiat_account_id: Type.String(),

@@ -3,6 +3,7 @@
  * an address arrive at this service. Read-only.
  */
 import { type AddressFamily, CRYPTO_NETWORKS, type CryptoNetwork } from '../../contract/crypto-networks.ts'
+import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { type DepositAddressDocument, DOCUMENT_COLUMNS, depositAddressDocument } from './deposit-addresses.ts'
@@ -42,6 +43,17 @@ export async function isOwnAddress<Tables>(
 ): Promise<boolean> {
   const [isOwn] = await areOwnAddresses(transaction, [{ network, address }])
   return isOwn === true
+}
+
+/** Rejects this service's own addresses, where the payment would arrive as a deposit and be converted again. */
+export async function refuseOwnAddress<Tables>(
+  transaction: Transaction<Tables>,
+  { network, address }: Payee,
+  pointer: string,
+): Promise<void> {
+  if (!(await isOwnAddress(transaction, network, address))) return
+  const detail = 'is a deposit address of this service. Name its profile as the destination instead'
+  throw new Problem('own_address', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
 }
 
 /**

@@ -3,6 +3,7 @@
  *
  * A movement waits for all its closed gates. The operator sees their codes and details, the customer one reason.
  */
+import type { FiatNetwork } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import type { ProblemCode } from '../../platform/http/problem.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -38,8 +39,15 @@ export interface GateFinding {
 
 /** Where a movement's money goes: exactly one member. */
 export type MovementDestination =
-  | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork } }
-  | { readonly fiat: { readonly fiat_account_id: string; readonly memo?: string } }
+  | { readonly crypto: { readonly address: string; readonly network: CryptoNetwork; readonly memo?: string } }
+  | {
+      readonly fiat: {
+        readonly fiat_account_id: string
+        readonly memo?: string
+        /** Absent: WIRE. */
+        readonly network?: FiatNetwork
+      }
+    }
   | { readonly profile: { readonly profile_id: string } }
 
 /** A closed gate, as stored and shown to the operator. */

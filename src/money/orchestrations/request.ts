@@ -78,7 +78,7 @@ export async function requestOrchestration<Tables>(
   const profileId = profile.id
   const source = { profile: { profile_id: profileId } }
   const requested = body.destination === undefined ? undefined : withNetworkName(body.destination)
-  const destination = await destinationOf(transaction, profile, requested)
+  const destination = await destinationOf(transaction, profile, requested, settings.gates.destinations)
   const asset = sourceAsset.symbol
   refuseNoEffect(profileId, destination, asset === destinationAsset)
   const balances = await lockBalances(transaction, [{ profileId, asset }])

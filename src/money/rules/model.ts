@@ -54,7 +54,7 @@ export const SOURCE_FORMS = {
 
 /** The members in each form of a destination, in answer order. */
 export const DESTINATION_FORMS = {
-  crypto: ['address', 'network'],
+  crypto: ['address', 'network', 'memo'],
   fiat: ['fiat_account_id', 'memo'],
   profile: ['profile_id'],
 } as const

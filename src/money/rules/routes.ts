@@ -9,6 +9,7 @@ import { invalidRequest } from '../../platform/http/problem.ts'
 import { WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
+import type { DestinationPolicy } from '../destinations/standing.ts'
 import { NewRule, type RequestedRule, RULE_FILTERS, Rule, RuleAnswer, RuleList, withNetworkNames } from './schemas.ts'
 import { createRule, deleteRule } from './service.ts'
 import { getRule, listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
@@ -19,6 +20,7 @@ export interface RuleSettings {
   readonly terms: Conversions
   /** The setting `rules.approval`. */
   readonly needsApproval: boolean
+  readonly destinations: DestinationPolicy
   /** The setting `rest.rules_field`. */
   readonly hasRulesField: boolean
 }
@@ -37,7 +39,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
     schema: { body: NewRule, response: { 200: RuleAnswer } },
     ...WRITES_RAW_JSON,
     async handler(request) {
-      const { terms, needsApproval } = settings()
+      const { terms, needsApproval, destinations } = settings()
       const body = withNetworkNames(request.body)
       const [first, ...rest] = termsFaults(body, terms)
       if (first !== undefined) throw invalidRequest([first, ...rest])
@@ -45,7 +47,7 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const status = needsApproval ? 'PENDING' : 'ACTIVE'
       const row = await db.transaction((transaction: Transaction<RuleTables>) =>
-        createRule(transaction, supply, writer, body, status),
+        createRule(transaction, supply, writer, body, { status, destinations }),
       )
       return { rule: ruleDocument(row, supply.banks()) }
     },

@@ -49,16 +49,22 @@ const NewSource = Type.Object(
   { ...oneOfThree, description: 'The rule’s deposits: exactly one of crypto, fiat, profile' },
 )
 
+const Memo = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'Default: that of the registered destination. Another one is refused',
+})
+
 function destinationOver<Network extends TSchema>(network: Network) {
   return Type.Object(
     {
-      crypto: Type.Optional(Type.Object({ address: Type.String({ minLength: 1, maxLength: 200 }), network }, strict)),
-      fiat: Type.Optional(
+      crypto: Type.Optional(
         Type.Object(
-          { fiat_account_id: Id, memo: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) },
+          { address: Type.String({ minLength: 1, maxLength: 200 }), network, memo: Type.Optional(Memo) },
           strict,
         ),
       ),
+      fiat: Type.Optional(Type.Object({ fiat_account_id: Id, memo: Type.Optional(Memo) }, strict)),
       profile: Type.Optional(Profile),
     },
     { ...oneOfThree, description: 'Where the destination asset is delivered: exactly one of crypto, fiat, profile' },
@@ -93,7 +99,7 @@ export type RequestedRule = Static<typeof NewRule>
 export interface NewRuleBody extends Omit<RequestedRule, 'source' | 'destination'> {
   readonly source: Omit<RequestedRule['source'], 'crypto'> & { readonly crypto?: { readonly network: CryptoNetwork } }
   readonly destination?: Omit<NonNullable<RequestedRule['destination']>, 'crypto'> & {
-    readonly crypto?: { readonly address: string; readonly network: CryptoNetwork }
+    readonly crypto?: { readonly address: string; readonly network: CryptoNetwork; readonly memo?: string }
   }
 }
 

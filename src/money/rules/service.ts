@@ -11,6 +11,7 @@ import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../ac
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
 import { insertFiatInstructions, refuseWithoutBank } from '../deposit-instructions/fiat-instructions.ts'
+import type { DestinationPolicy } from '../destinations/standing.ts'
 import { destinationOf } from './destination.ts'
 import { type RuleSource, type RuleStatus, stepTo } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
@@ -38,7 +39,7 @@ export async function createRule(
   supply: AddressSupply,
   { customerId, actor }: Writer,
   body: NewRuleBody,
-  status: 'ACTIVE' | 'PENDING',
+  { status, destinations }: { readonly status: 'ACTIVE' | 'PENDING'; readonly destinations: DestinationPolicy },
 ): Promise<RuleRow> {
   const profile = await profileForWrite(
     transaction,
@@ -50,7 +51,7 @@ export async function createRule(
   await refuseOtherAccount(transaction, profile, body.account_id)
   if (body.source.fiat !== undefined) refuseWithoutBank(supply.banks(), body.source.fiat, '/source/fiat')
   const source = await sourceOf(transaction, profile, body)
-  const destination = await destinationOf(transaction, profile, body.destination)
+  const destination = await destinationOf(transaction, profile, body.destination, destinations)
   // This customer's other creations wait here until this transaction ends, so none uses the same ref_id afterwards.
   const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
   const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })

@@ -5,6 +5,7 @@
 import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../../contract/assets.ts'
 import type { FieldError } from '../../platform/http/problem.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
+import { memoFault } from '../destinations/model.ts'
 import type { NewRuleBody } from './schemas.ts'
 
 /** The terms of a rule or a requested orchestration. */
@@ -34,6 +35,8 @@ export function termsFaults(body: Terms, terms: Conversions): readonly FieldErro
   const { crypto } = body.destination ?? {}
   const addressDetail = crypto === undefined ? undefined : addressFault(crypto.network, crypto.address)
   if (addressDetail !== undefined) faults.push({ pointer: '/destination/crypto/address', detail: addressDetail })
+  const memoDetail = crypto?.memo === undefined ? undefined : memoFault(crypto.network, crypto.address)
+  if (memoDetail !== undefined) faults.push({ pointer: '/destination/crypto/memo', detail: memoDetail })
   return faults
 }
 

@@ -83,6 +83,15 @@ export const PROBLEMS = {
     meaning:
       'the profile’s account is PENDING: it gets addresses, rules, memos and orchestrations once the operator has approved it',
   },
+  destination_not_registered: {
+    status: 403,
+    meaning: 'the destination is not registered and ACTIVE, or was deleted or rejected. Nothing is paid to it',
+  },
+  destination_cooling: {
+    status: 403,
+    meaning: 'the destination is new, and is paid from `meta.usable_at` on',
+    meta: ['usable_at'],
+  },
   insufficient_funds: {
     status: 403,
     meaning: 'the profile has too little of the asset available. `meta.available` and `meta.needed` are the amounts',
@@ -164,6 +173,10 @@ export const PROBLEMS = {
     status: 503,
     meaning: 'none of this process’s roles serves the request. `meta.roles` names the roles that do',
     meta: ['roles'],
+  },
+  encryption_key_missing: {
+    status: 503,
+    meaning: 'this process has no `keys.encryption_key`, or another one, and cannot store or read bank details',
   },
   address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
   pool_empty: { status: 503, meaning: 'every imported address on this network is in use' },

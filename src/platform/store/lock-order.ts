@@ -17,6 +17,7 @@ const ORDER = [
   /** One amount of bank payments. */
   'bank amount',
   'rule',
+  'destination',
   'account',
   'orchestration',
   /**
@@ -101,6 +102,12 @@ export function forShare<Tables>(
 
 /** The clause that locks only rows without another transaction's lock. It never waits, so it may stand anywhere. */
 export const unlessLocked = sql`for update skip locked`
+
+/**
+ * The clause keeps a `select`'s rows from changing, and leaves out rows locked by a writer. It never waits, so it may
+ * stand anywhere.
+ */
+export const shareUnlessLocked = sql`for share skip locked`
 
 /** Waits for the advisory locks with these names, which are one kind's. */
 export async function lockNames<Tables>(

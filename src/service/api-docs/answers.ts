@@ -68,6 +68,7 @@ const META_MEMBERS = {
   used: { type: 'integer', description: 'How many it has or has created' },
   available: { type: 'string', description: 'The profile’s available amount' },
   needed: { type: 'string', description: 'The needed amount, or the lowest role that may make the call' },
+  usable_at: { type: 'string', format: 'date-time', description: 'From then on the destination is paid' },
   role: { type: 'string', description: 'The operator’s role' },
   attempts: {
     type: 'array',

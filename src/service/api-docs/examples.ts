@@ -3,6 +3,7 @@
  * validate the examples against their operations' schemas. Pure.
  */
 import type { OperationId } from '../../contract/operations.ts'
+import { DESTINATION_EXAMPLES } from './destination-examples.ts'
 import { FIAT_EXAMPLES } from './fiat-examples.ts'
 
 export interface OperationExample {
@@ -331,6 +332,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answer: { rules: [RULE], items: [RULE] },
   },
   getRule: { description: 'In any status.', answered: 'The rule', answer: RULE },
+  ...DESTINATION_EXAMPLES,
   createRule: {
     description:
       '`source` and `destination` have exactly one member each. The default destination is the rule’s profile. In the ' +

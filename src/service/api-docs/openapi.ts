@@ -68,7 +68,7 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
   '/v2/profiles': { name: 'Profiles', description: 'The holders of balances, deposit addresses and rules' },
   '/v2/transfer': {
     name: 'Transfers',
-    description: 'Deposit addresses, each for one profile, and deposits, withdrawals and conversions',
+    description: 'Deposit addresses, each for one profile, destinations, and deposits, withdrawals and conversions',
   },
   '/v2/orchestration': {
     name: 'Orchestration',

@@ -35,6 +35,16 @@ export const ADDRESS_CREATION: readonly ProblemCode[] = [
   'pool_reserved',
 ]
 
+/** Problems for a destination that may not be paid. */
+const UNREGISTERED: readonly ProblemCode[] = ['destination_not_registered', 'destination_cooling']
+
+const DESTINATION_CREATION: readonly ProblemCode[] = [
+  'not_found',
+  'account_blocked',
+  'already_exists',
+  'daily_quota_exceeded',
+]
+
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listMarkets: [],
@@ -62,13 +72,22 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
     'quota_exceeded',
     'daily_quota_exceeded',
   ],
+  listCryptoDestinationAddresses: ['invalid_cursor'],
+  getCryptoDestinationAddress: [],
+  createCryptoDestinationAddress: [...DESTINATION_CREATION, 'own_address'],
+  deleteCryptoDestinationAddress: ['invalid_state'],
+  listFiatAccounts: ['invalid_cursor', 'encryption_key_missing'],
+  getFiatAccount: ['encryption_key_missing'],
+  createFiatAccount: [...DESTINATION_CREATION, 'encryption_key_missing'],
+  deleteFiatAccount: ['invalid_state', 'encryption_key_missing'],
   listRules: ['invalid_cursor'],
   getRule: [],
-  createRule: ['own_address', 'fiat_network_unavailable', ...ADDRESS_CREATION],
+  createRule: ['own_address', 'fiat_network_unavailable', ...UNREGISTERED, ...ADDRESS_CREATION],
   deleteRule: ['invalid_state'],
   listOrchestrations: ['invalid_cursor'],
   createOrchestration: [
     'own_address',
+    ...UNREGISTERED,
     'account_blocked',
     'account_not_approved',
     'insufficient_funds',

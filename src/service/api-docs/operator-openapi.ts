@@ -62,7 +62,11 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   { name: 'Service', description: 'State and settings', steps: ['overview', 'settings', 'doctor', 'nodes'] },
   { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
   { name: 'Customers', description: 'Customers and their clients', steps: ['customers', 'clients'] },
-  { name: 'Review', description: 'All customers’ accounts and rules', steps: ['accounts', 'rules'] },
+  {
+    name: 'Review',
+    description: 'All customers’ accounts, rules and destinations',
+    steps: ['accounts', 'rules', 'destinations'],
+  },
   { name: 'Deposits', description: 'Payments to customers, and addresses', steps: ['deposits', 'deposit-addresses'] },
   {
     name: 'Orchestrations',
@@ -205,11 +209,12 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
   }
 }
 
-function descriptionOf({ role, machines = [], fourEyes }: OperatorCallRow): string {
+function descriptionOf({ role, machines = [], fourEyes, alwaysWith }: OperatorCallRow): string {
   const machine = machines.map((name) => `; also \`${name}\``).join('')
   const lowest = `Lowest role: \`${role}\`${machine}.`
   if (fourEyes === undefined) return lowest
-  return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`.`
+  const always = alwaysWith === undefined ? '' : `, and always with \`${alwaysWith}\``
+  return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`${always}.`
 }
 
 /** The body with the member that the guard takes out. In a union, each alternative has it. */

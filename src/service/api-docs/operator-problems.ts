@@ -40,11 +40,11 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 const LOGIN: readonly ProblemCode[] = ['login_unavailable', 'rate_limited']
 
 /** Calls that change a record's state, which may not allow it. */
-const CHANGES_STATE = /^POST \/(rules|deposits|orchestrations|deliveries|change-requests)\/:id\/(?!notes$)/
+const CHANGES_STATE = /^POST \/(rules|destinations|deposits|orchestrations|deliveries|change-requests)\/:id\/(?!notes$)/
 
 /** Calls that only processes with a role that moves money serve. */
 const MOVES_MONEY =
-  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|orchestrations|profiles|rules)\b/
+  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|orchestrations|profiles|rules|destinations)\b/
 
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] } = {
@@ -62,6 +62,10 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /signing-keys/encrypt': ['invalid_state'],
   'PATCH /accounts/:id': ['invalid_state'],
   'POST /accounts/:id/notes': ['quota_exceeded'],
+  'GET /destinations': ['encryption_key_missing'],
+  'GET /destinations/:id': ['encryption_key_missing'],
+  'POST /destinations/:id/approve': ['encryption_key_missing'],
+  'POST /destinations/:id/reject': ['encryption_key_missing'],
   'POST /rules/:id/approve': ['fiat_network_unavailable', ...ADDRESS_CREATION],
   'POST /deposits/:id/release': ['record_changed'],
   'POST /deposits/:id/return': ['own_address'],

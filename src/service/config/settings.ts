@@ -12,6 +12,7 @@ import { BANKING_SETTINGS } from './settings/banking.ts'
 import { BUS_SETTINGS } from './settings/bus.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
+import { DESTINATIONS_SETTINGS } from './settings/destinations.ts'
 import { GATEWAY_SETTINGS } from './settings/gateway.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
 import { INGEST_SETTINGS } from './settings/ingest.ts'
@@ -39,6 +40,7 @@ export const SETTINGS = {
   ...ORCHESTRATION_SETTINGS,
   ...DELIVERIES_SETTINGS,
   ...ACCOUNTS_SETTINGS,
+  ...DESTINATIONS_SETTINGS,
   ...REVIEW_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,

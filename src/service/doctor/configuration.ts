@@ -43,12 +43,19 @@ export async function examineSettings(config: Config, origins: Origins, nowMilli
     ...examineCertificates(config, origins, nowMilliseconds),
     ...(await examineRecordingFolder(config, origins, nowMilliseconds)),
     ...examineAddressKeys(config),
+    ...examineBankDetails(config),
     ...examineReview(config),
     ...examineSecondPersons(config),
     ...examinePegs(config),
     ...examineTransport(config),
     ...checkFindings('bus', checkBusFiles(config, origins), 'correct the path, or its mode'),
   ]
+}
+
+function examineBankDetails({ 'store.url': url, 'keys.encryption_key': key }: Config): Finding[] {
+  if (url === '' || key !== '') return []
+  const detail = 'fiat accounts cannot be registered: there is no key that encrypts their details'
+  return [warn('bank details', detail, 'set keys.encryption_key on every node')]
 }
 
 function examineTransport({ 'store.url': url, feeds }: Config): Finding[] {

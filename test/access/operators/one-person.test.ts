@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OPERATOR_CALLS, type OperatorCallId, recordCallOf } from '../../../src/contract/operator-calls.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { registerAddress } from '../../support/destinations.ts'
 import { releaseOf } from '../../support/release.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody } from '../../support/rules.ts'
@@ -279,11 +280,17 @@ async function makeRecords(): Promise<void> {
     `update ${table} set updated_at = updated_at + interval '1 second' where id = '${id}'`
   const deposit = (verb: string, body: object) =>
     [`/deposits/${deposits.completed}/${verb}`, body, later('deposits', deposits.completed)] as const
+  const { body: destination } = await registerAddress(customer)
   await made('/operators', { name: 'mia', role: 'treasurer' })
   const ofMia = "update operators set created_at = created_at + interval '1 second' where name = 'mia'"
   Object.assign(OF_RECORDS, {
     'PATCH /accounts/:id': [`/accounts/${accountId}`, { admin_disabled: false }, later('accounts', accountId)],
     'POST /rules/:id/approve': [`/rules/${rule.id}/approve`, {}, 'update rules set nickname = clock_timestamp()::text'],
+    'POST /destinations/:id/approve': [
+      `/destinations/${destination.id}/approve`,
+      {},
+      later('destinations', destination.id),
+    ],
     'POST /ledger/entries/:id/reverse': [
       `/ledger/entries/${entry.id}/reverse`,
       { reason },

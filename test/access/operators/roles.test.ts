@@ -9,6 +9,7 @@ import { type OperatorNode, openOperatorNode } from './operator-node.ts'
 const REVIEWS = [
   'PATCH /accounts/:id',
   ...['approve', 'reject', 'delete'].map((action) => `POST /rules/:id/${action}`),
+  ...['approve', 'reject'].map((action) => `POST /destinations/:id/${action}`),
   'POST /accounts/:id/notes',
   'POST /rules/:id/notes',
 ]

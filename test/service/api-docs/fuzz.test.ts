@@ -21,7 +21,7 @@ import { newAccount } from '../../support/rules.ts'
 import { type DescribedOperation, type FuzzRequest, RequestMaker } from './fuzz-requests.ts'
 import { Known, ValueMaker } from './fuzz-values.ts'
 
-const { seed = 0, numRuns = 0 } = propertySettings(150)
+const { seed = 0, numRuns = 0 } = propertySettings(250)
 /** Records accumulate and lists grow: more requests would mostly read the same records again. */
 const REQUESTS = Math.min(3 * numRuns, 9_000)
 const { log, lines } = captureLog()
@@ -134,6 +134,9 @@ function learn(known: Known, body: Node): void {
     if (record.members !== undefined) known.add('account', record.id)
     if (record.source !== undefined) known.add('rule', record.id)
     if (record.compatible_crypto_networks !== undefined) known.add('deposit address', record.id)
+    if (record.crypto_network !== undefined && record.usable_at !== undefined)
+      known.add('destination address', record.id)
+    if (record.unverified !== undefined) known.add('fiat account', record.id)
     if (record.direction !== undefined) known.add('transfer', record.id)
     for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
       if (typeof record[name] === 'string') known.add(kind, record[name])
@@ -160,11 +163,15 @@ describe('random requests', () => {
     known.add('orchestration', await moveFunds(profileId))
     const { rule } = await createAsInExample('createRule', { profile_id: profileId })
     known.add('rule', rule.id)
+    for (const made of ['createCryptoDestinationAddress', 'createFiatAccount'])
+      learn(known, await createAsInExample(made, {}))
     for (const identity of ['person-1', 'person-2']) known.add('identity', identity)
     const maker = new RequestMaker(document, random, known, new ValueMaker(document, random, known))
     const seen = new Map<string, Set<number>>([
       ['createOrchestration', new Set([200])],
       ['createRule', new Set([200])],
+      ['createCryptoDestinationAddress', new Set([200])],
+      ['createFiatAccount', new Set([200])],
     ])
     for (let count = 0; count < REQUESTS; count++) {
       const described = operations[count % operations.length]!

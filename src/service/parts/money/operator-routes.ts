@@ -7,6 +7,7 @@ import { registerDeliveryOperatorRoutes } from '../../../money/deliveries/operat
 import { registerAddressOperatorRoutes } from '../../../money/deposit-instructions/operator-routes.ts'
 import { registerDepositOperatorRoutes } from '../../../money/deposits/operator-routes.ts'
 import { DepositReporter } from '../../../money/deposits/reporter.ts'
+import { registerDestinationOperatorRoutes } from '../../../money/destinations/operator-routes.ts'
 import type { LedgerState } from '../../../money/ledger/upkeep.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../../../money/orchestrations/operator-routes.ts'
@@ -44,6 +45,7 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
     (app) => registerAccountOperatorRoutes(app, { db, quotas, onApproval: WAKE_APPROVED }),
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
+    (app) => registerDestinationOperatorRoutes(app, options),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
     (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(current.config) }),

@@ -1,5 +1,6 @@
 /** The REST operations for accounts, deposits, rules and orchestrations. */
 import type { FastifyInstance } from 'fastify'
+import type { EncryptionKey } from '../../../access/clients/encryption-key.ts'
 import type { Guard } from '../../../access/clients/guard.ts'
 import { registerProfileRoutes } from '../../../money/accounts/profile-routes.ts'
 import type { Quotas } from '../../../money/accounts/quotas.ts'
@@ -7,6 +8,7 @@ import { registerAccountRoutes } from '../../../money/accounts/routes.ts'
 import { registerFiatInstructionsRoutes } from '../../../money/deposit-instructions/fiat-routes.ts'
 import { registerDepositAddressRoutes } from '../../../money/deposit-instructions/routes.ts'
 import { registerSandboxRoutes } from '../../../money/deposits/sandbox-routes.ts'
+import { registerDestinationRoutes } from '../../../money/destinations/routes.ts'
 import { registerOrchestrationRoutes } from '../../../money/orchestrations/routes.ts'
 import { registerRuleRoutes } from '../../../money/rules/routes.ts'
 import { registerTransferRoutes } from '../../../money/transfers/routes.ts'
@@ -15,7 +17,14 @@ import type { Db } from '../../../platform/store/db.ts'
 import type { Config } from '../../config/settings.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
 import { deliveryOwners } from './delivery-owners.ts'
-import { conversionsOf, depositSettings, requestSettings, ruleSettings, supplyOf } from './settings.ts'
+import {
+  conversionsOf,
+  depositSettings,
+  registrationSettings,
+  requestSettings,
+  ruleSettings,
+  supplyOf,
+} from './settings.ts'
 
 /** The parts for both listeners' routes. */
 export interface MoneyRoutesOptions {
@@ -25,6 +34,8 @@ export interface MoneyRoutesOptions {
   readonly current: { readonly config: Config }
   /** How many records a customer may create. Both listeners share one instance. */
   readonly quotas: Quotas
+  /** Encrypts bank details. Undefined: none can be stored or read. */
+  readonly encryptionKey?: EncryptionKey | undefined
   /** Whether addresses without a configured key are derived from a seed for testing. */
   readonly hasTestSeed?: boolean
 }
@@ -40,11 +51,14 @@ export function accountRoutes(options: MoneyPublicOptions): ModuleRoutes {
 export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleRoutes[] {
   const { db, current, guard } = options
   const supply = supplyOf(options)
+  const { encryptionKey } = options
+  const registrar = { quotas: options.quotas, encryptionKey, settings: () => registrationSettings(current.config) }
   return [
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
     (app) => registerFiatInstructionsRoutes(app, { db, guard, supply }),
+    (app) => registerDestinationRoutes(app, { db, guard, registrar }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(current.config) }),
     (app) =>
       registerOrchestrationRoutes(app, {

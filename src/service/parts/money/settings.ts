@@ -4,6 +4,8 @@ import type { Quotas } from '../../../money/accounts/quotas.ts'
 import type { GateSettings } from '../../../money/controls/gates.ts'
 import type { AddressSupply } from '../../../money/deposit-instructions/allocation.ts'
 import type { DepositSettings } from '../../../money/deposits/record.ts'
+import type { RegistrationSettings } from '../../../money/destinations/service.ts'
+import type { DestinationPolicy } from '../../../money/destinations/standing.ts'
 import type { RequestSettings } from '../../../money/orchestrations/request.ts'
 import type { RuleSettings } from '../../../money/rules/routes.ts'
 import { minorUnitsOf } from '../../config/asset-amounts.ts'
@@ -34,11 +36,26 @@ export function conversionsOf(config: Config): Conversions {
 export function gateSettings(config: Config): GateSettings {
   const deposits = minorUnitsOf(config['review_above.deposits'], config.assets)
   const payments = minorUnitsOf(config['review_above.payments'], config.assets)
-  return { reviewAbove: { deposits, payments }, needsAccountApproval: areAccountsApproved(config) }
+  return {
+    reviewAbove: { deposits, payments },
+    needsAccountApproval: areAccountsApproved(config),
+    destinations: destinationPolicy(config),
+  }
 }
 
 function areAccountsApproved(config: Config): boolean {
   return config['accounts.approval'] === 'required'
+}
+
+function destinationPolicy(config: Config): DestinationPolicy {
+  return { isRequired: config['destinations.required'], isSandbox: config['rest.sandbox'] }
+}
+
+export function registrationSettings(config: Config): RegistrationSettings {
+  return {
+    needsApproval: config['destinations.approval'] === 'required',
+    coolingHours: config['destinations.cooling_hours'],
+  }
 }
 
 export function depositSettings(config: Config): DepositSettings {
@@ -65,6 +82,7 @@ export function ruleSettings(config: Config): RuleSettings {
   return {
     terms: conversionsOf(config),
     needsApproval: config['rules.approval'] === 'required',
+    destinations: destinationPolicy(config),
     hasRulesField: config['rest.rules_field'],
   }
 }

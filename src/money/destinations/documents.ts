@@ -1,0 +1,51 @@
+/** Destinations as customers and operators see them. Numbers of fiat accounts are masked, unless a caller is shown them. */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
+import { type BankDetails, decryptDetails, maskedAccount } from './bank-details.ts'
+import type { DestinationRow } from './store.ts'
+
+type Key = EncryptionKey | undefined
+
+/** A crypto address or fiat account in its customer's API. */
+export function destinationDocument(row: DestinationRow, key: Key): object {
+  if (row.kind === 'CRYPTO') return { ...namesOf(row), ...cryptoMembers(row), ...commonMembers(row) }
+  return { ...namesOf(row), ...fiatMembers(row, key, false), unverified: row.unverified, ...commonMembers(row) }
+}
+
+/** @param isFull whether the account's numbers are shown in full */
+export function operatorDocument(row: DestinationRow, key: Key, isFull = false): object {
+  const { kind, from_rules, memos, unverified } = row
+  return {
+    ...namesOf(row),
+    kind,
+    ...(kind === 'CRYPTO' ? cryptoMembers(row) : fiatMembers(row, key, isFull)),
+    ...(from_rules ? { memos } : {}),
+    unverified,
+    ...commonMembers(row),
+  }
+}
+
+function namesOf({ id, customer_id, profile_id, ref_id, nickname }: DestinationRow) {
+  return { id, customer_id, ...(profile_id === null ? {} : { profile_id }), ref_id, nickname }
+}
+
+function cryptoMembers({ network, address }: DestinationRow) {
+  return { crypto_network: network, address }
+}
+
+function fiatMembers({ id, network, details }: DestinationRow, key: Key, isFull: boolean) {
+  if (details === null) return { fiat_network: network }
+  const { owner, account }: BankDetails = decryptDetails(key, id, details)
+  return { fiat_network: network, owner, account: isFull ? account : maskedAccount(account) }
+}
+
+function commonMembers({ memos, status, usable_at, reject_reason, created_at, updated_at }: DestinationRow) {
+  const [memo = ''] = memos
+  return {
+    ...(memos.length === 1 && memo !== '' ? { memo } : {}),
+    status,
+    usable_at,
+    ...(reject_reason === null ? {} : { reject_reason }),
+    created_at,
+    updated_at,
+  }
+}

@@ -1,0 +1,24 @@
+/** The settings for destinations: where customers' money may leave to, and from when on. */
+import { choice, integer, toggle } from '../setting-kinds.ts'
+
+export const DESTINATIONS_SETTINGS = {
+  'destinations.required': toggle({
+    initial: false,
+    live: true,
+    meaning:
+      'whether money leaves only to registered destinations. Deleted and rejected destinations are never paid, in both cases',
+  }),
+  'destinations.approval': choice({
+    initial: 'auto',
+    values: ['auto', 'required'],
+    live: true,
+    meaning: 'whether a new destination is ACTIVE at once, or PENDING until the operator approves it',
+  }),
+  'destinations.cooling_hours': integer({
+    initial: 0,
+    min: 0,
+    max: 8_760,
+    live: true,
+    meaning: 'hours from a destination’s registration until it is usable',
+  }),
+} as const
