@@ -184,6 +184,7 @@ function kindIn(path: string): string {
   if (path.includes('/rules/')) return 'rule'
   if (path.includes('/deposit-addresses/')) return 'deposit address'
   if (path.includes('/crypto-destination-addresses/')) return 'destination address'
+  if (path.includes('/fiat-deposit-instructions/')) return 'fiat instructions'
   if (path.includes('/fiat-accounts/')) return 'fiat account'
   if (path.includes('/transfers/')) return 'transfer'
   if (path.includes('/orchestrations/')) return 'orchestration'

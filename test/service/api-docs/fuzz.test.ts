@@ -136,6 +136,7 @@ function learn(known: Known, body: Node): void {
     if (record.compatible_crypto_networks !== undefined) known.add('deposit address', record.id)
     if (record.crypto_network !== undefined && record.usable_at !== undefined)
       known.add('destination address', record.id)
+    if (record.memo_id !== undefined) known.add('fiat instructions', record.id)
     if (record.unverified !== undefined) known.add('fiat account', record.id)
     if (record.direction !== undefined) known.add('transfer', record.id)
     for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
@@ -165,6 +166,7 @@ describe('random requests', () => {
     known.add('rule', rule.id)
     for (const made of ['createCryptoDestinationAddress', 'createFiatAccount'])
       learn(known, await createAsInExample(made, {}))
+    learn(known, await createAsInExample('createFiatDepositInstructions', { profile_id: profileId }))
     for (const identity of ['person-1', 'person-2']) known.add('identity', identity)
     const maker = new RequestMaker(document, random, known, new ValueMaker(document, random, known))
     const seen = new Map<string, Set<number>>([
