@@ -172,7 +172,8 @@ function profileFindings(
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {
     add('ACCOUNT_BLOCKED', `the profile’s account is ${status}`)
   }
-  if (needsAccountApproval && status === 'PENDING') {
+  // Also while the account is disabled: a release from that does not approve it.
+  if (needsAccountApproval && account?.review_status === 'PENDING') {
     add('ACCOUNT_NOT_APPROVED', 'the profile’s account is PENDING')
   }
   if (owes) add('RECEIVABLE', 'the profile owes money since a deposit was reversed')
