@@ -361,6 +361,11 @@ const PANELS = [
     ['max(tidegate_deposits_in_review{NODE})', 'in review'],
     ['max(tidegate_deliveries_in_review{NODE})', 'payments in review'],
   ]),
+  panel('Open screenings', 'short', [
+    ['max by (status) (tidegate_screenings_open{NODE})', '{{status}}'],
+    ['sum by (outcome) (increase(tidegate_screenings_requests_total{NODE}[5m]))', 'requests {{outcome}}'],
+  ]),
+  panel('Oldest open screening', 's', [['max by (status) (tidegate_screenings_oldest_seconds{NODE})', '{{status}}']]),
   section('Ledger'),
   panel(
     'Balances that differ from their postings',

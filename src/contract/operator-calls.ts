@@ -163,6 +163,13 @@ export const OPERATOR_CALLS = {
     fourEyes: 'settlements',
     summary: 'Report a delivery as failed',
   },
+  'GET /screening': { role: 'viewer', summary: 'List screenings of deposits and payments' },
+  'GET /screening/:id': { role: 'viewer', summary: 'Get a screening' },
+  'POST /screening/:id/decide': {
+    role: 'reviewer',
+    fourEyes: 'approvals',
+    summary: 'Decide about a screened movement',
+  },
   'GET /overview': { role: 'viewer', summary: 'Show this node’s state, with the last hour' },
   'GET /settings': { role: 'viewer', summary: 'List the settings in force, with each value’s origin' },
   'GET /doctor': { role: 'viewer', summary: 'Check this installation' },

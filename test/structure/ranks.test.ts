@@ -35,7 +35,7 @@ const AREAS: readonly Area[] = [
     ranks: [
       ['accounts', 'ledger'],
       ['gates'],
-      ['deposit-instructions', 'transfers'],
+      ['deposit-instructions', 'screening', 'transfers'],
       ['destinations'],
       ['controls'],
       ['deliveries', 'rules'],

@@ -14,6 +14,7 @@ import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
 import { OPERATOR_NOUNS } from './admin-operator-verbs.ts'
 import { ORCHESTRATION_NOUNS } from './admin-orchestration-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
+import { SCREENING_NOUNS } from './admin-screening-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
 
@@ -50,6 +51,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...CONVERSION_NOUNS,
   ...LEDGER_NOUNS,
   ...DELIVERY_NOUNS,
+  ...SCREENING_NOUNS,
   ...STREAM_NOUNS,
   ...OPERATOR_NOUNS,
   AUDIT,

@@ -15,6 +15,8 @@ import { readDestinationGate } from '../destinations/gate.ts'
 import type { DestinationPolicy } from '../destinations/standing.ts'
 import { closedGates, type GateFinding, type GateSubject } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
+import { readScreening } from '../screening/ask.ts'
+import type { ScreeningSettings } from '../screening/model.ts'
 import { isStoreOther } from './store-identity.ts'
 
 /** The amounts above which a movement waits for a person, by asset. An asset without one never waits. */
@@ -27,6 +29,8 @@ export interface GateSettings {
   /** The setting `accounts.approval` is `required`. */
   readonly needsAccountApproval: boolean
   readonly destinations: DestinationPolicy
+  /** The settings `screening.*`. Undefined while `screening.url` is empty. */
+  readonly screening?: ScreeningSettings | undefined
 }
 
 /** Returns an area's findings for each subject, in the same order. Undefined: no subject needs them, none was read. */
@@ -43,10 +47,10 @@ type Findings = readonly (readonly GateFinding[])[]
 const TERMS_READERS: readonly GateReader[] = [readDestinationGate]
 
 /** Gates that need the amount that leaves. Their subjects have one. */
-const AMOUNT_READERS: readonly GateReader[] = [readPaymentReview]
+const AMOUNT_READERS: readonly GateReader[] = [readPaymentReview, readScreening]
 
 /** Gates that hold a deposit when it is credited. Their subjects are deposits. */
-const DEPOSIT_READERS: readonly GateReader[] = [readDepositReview]
+const DEPOSIT_READERS: readonly GateReader[] = [readDepositReview, readScreening]
 
 interface Paused {
   readonly assets: readonly string[]

@@ -3,7 +3,7 @@
  *
  * A delivery is created WAITING, with its amount in the profile's `in_transit`. STEPS contains every transition. A
  * delivery fails only when the executor refuses it, the operator fails it, the customer cancels it before it was handed
- * out, or its destination is an own address. An unknown outcome waits for the operator. SETTLED is final. FAILED is
+ * out, its screening rejects it, or its destination is an own address. An unknown outcome waits for the operator. SETTLED is final. FAILED is
  * final unless the payment turns out to have been made after all.
  */
 import type { FiatNetwork } from '../../contract/assets.ts'
@@ -53,7 +53,7 @@ export function networkOf(destination: DeliveryDestination): CryptoNetwork | Fia
 
 /** Why a delivery failed. */
 export interface DeliveryFailure {
-  readonly code: 'REFUSED' | 'OPERATOR_FAILED' | 'OWN_ADDRESS' | 'CANCELLED'
+  readonly code: 'REFUSED' | 'OPERATOR_FAILED' | 'OWN_ADDRESS' | 'CANCELLED' | 'screening_rejected'
   readonly detail: string
 }
 
@@ -68,8 +68,8 @@ export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fai
  * - `accept`: the executor accepted the webhook request. It will pay and report the result.
  * - `settle`: it was paid. `settle_late`: it was paid although it had failed.
  * - `fail`: it was not paid and never will be. The executor refused it, the operator failed it, its destination is an
- *   own address, or the customer cancelled it before it was handed out.
- * - `give_up`: the outcome stays unknown, and the request is no longer retried.
+ *   own address, its screening rejected it, or the customer cancelled it before it was handed out.
+ * - `give_up`: the outcome stays unknown, and the request is no longer retried, or its screening rejects a retry.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {
   WAITING: { claim: 'CLAIMED', fail: 'FAILED' },

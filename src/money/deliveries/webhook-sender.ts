@@ -5,12 +5,12 @@
  * answers or the delivery is left to the operator.
  */
 import { type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
-import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
 import type { Counter } from '../../platform/base/metrics.ts'
-import { type Db, StatementFailed, StoreUnavailable, type Transaction } from '../../platform/store/db.ts'
-import { DueSearch } from '../../platform/store/due-search.ts'
+import { type Db, StatementFailed, type Transaction } from '../../platform/store/db.ts'
+import { DueWorker, reportFailure } from '../../platform/store/due-worker.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { postWebhook, type Resolve } from '../../platform/webhooks/request.ts'
 import { signatureHeaders } from '../../platform/webhooks/signature.ts'
@@ -46,8 +46,6 @@ export interface WebhookSenderOptions {
 
 /** Concurrent requests. */
 const PARALLEL_MAX = 8
-/** Notifications announce new deliveries. Polling finds deliveries due again, and those whose notification was lost. */
-const POLL_MILLISECONDS = 5_000
 /** Backoff before a request is retried. */
 const REPEAT_SECONDS = { first: 5, longest: 900 }
 const REPEAT_JITTER: Jitter = [0.5, 1.5]
@@ -55,93 +53,46 @@ const REPEAT_JITTER: Jitter = [0.5, 1.5]
 export class WebhookSender {
   readonly #options: WebhookSenderOptions
   readonly #logLimit: LogLimit
-  readonly #search: DueSearch
-  readonly #sending = new Set<Promise<void>>()
-  #unlisten: (() => Promise<void>) | undefined
-  #timer: Timer | undefined
-  #looking: Promise<void> | undefined
-  /** A delivery may have become due while the due ones were being read. */
-  #isDueAgain = false
-  #stopped = false
+  readonly #worker: DueWorker<DueRequest>
 
   constructor(options: WebhookSenderOptions) {
     this.#options = options
     this.#logLimit = new LogLimit(options.clock)
-    this.#search = new DueSearch(options.clock)
+    this.#worker = new DueWorker({
+      ...options,
+      channel: DELIVERIES_CHANNEL,
+      parallelMax: PARALLEL_MAX,
+      failure: 'due deliveries could not be read. They are read again within seconds',
+      prepare: () => this.#prepare(),
+      take: (limit, isRecent) => this.#write((transaction) => takeDue(transaction, options.owners, limit, isRecent)),
+      carryOut: (request) => this.#send(request),
+    })
   }
 
   /** Starts listening and polling. The first search is immediate. */
-  async start(): Promise<void> {
-    const wake = () => this.#look()
-    this.#unlisten = await this.#options.db.listen(DELIVERIES_CHANNEL, { onNotify: wake, onReconnect: wake })
-    this.#poll()
+  start(): Promise<void> {
+    return this.#worker.start()
   }
 
   /** Waits for the requests under way. Each has a time limit. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    this.#timer?.cancel()
-    await this.#unlisten?.()
-    await this.settled()
+  stop(): Promise<void> {
+    return this.#worker.stop()
   }
 
   /** Resolves when no request is under way. */
-  async settled(): Promise<void> {
-    while (this.#looking !== undefined || this.#sending.size > 0) {
-      await Promise.all([this.#looking, ...this.#sending])
-    }
+  settled(): Promise<void> {
+    return this.#worker.settled()
   }
 
-  #poll(): void {
-    if (this.#stopped) return
-    this.#timer = this.#options.clock.schedule(POLL_MILLISECONDS, () => this.#poll())
-    this.#look()
-  }
-
-  #look(): void {
-    if (this.#stopped) return
-    if (this.#looking !== undefined) {
-      this.#isDueAgain = true
-      return
-    }
-    this.#isDueAgain = false
-    this.#looking = this.#takeAll().finally(() => {
-      this.#looking = undefined
-      if (this.#isDueAgain) this.#look()
-    })
-  }
-
-  async #takeAll(): Promise<void> {
-    const { db, owners, settings } = this.#options
-    try {
-      if (settings().url === '') {
-        await this.#write((transaction) => giveUpOverdue(transaction, owners, PARALLEL_MAX))
-        return
-      }
-      for (;;) {
-        const free = PARALLEL_MAX - this.#sending.size
-        if (free === 0 || this.#stopped || !db.available) return
-        const due = await this.#search.claim((isRecent) =>
-          this.#write((transaction) => takeDue(transaction, owners, free, isRecent)),
-        )
-        for (const request of due) this.#begin(request)
-        if (due.length < free) return
-      }
-    } catch (error) {
-      this.#report(error, 'due deliveries could not be read. They are read again within seconds')
-    }
-  }
-
-  #begin(request: DueRequest): void {
-    const sending = this.#send(request).finally(() => {
-      this.#sending.delete(sending)
-      this.#look()
-    })
-    this.#sending.add(sending)
+  async #prepare(): Promise<boolean> {
+    const { owners, settings } = this.#options
+    if (settings().url !== '') return true
+    await this.#write((transaction) => giveUpOverdue(transaction, owners, PARALLEL_MAX))
+    return false
   }
 
   async #send(request: DueRequest): Promise<void> {
-    const { clock, settings, resolve } = this.#options
+    const { clock, log, settings, resolve } = this.#options
     const { url, secrets, allowPrivate } = settings()
     const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000)
     const headers = signatureHeaders({ ...request, timestamp }, secrets)
@@ -150,7 +101,7 @@ export class WebhookSender {
     try {
       this.#count(request, outcome, await this.#record(request, outcome))
     } catch (error) {
-      this.#report(error, 'the answer to a delivery could not be recorded. The delivery is sent again')
+      reportFailure(log, error, 'the answer to a delivery could not be recorded. The delivery is sent again')
     }
   }
 
@@ -187,12 +138,5 @@ export class WebhookSender {
 
   #write<Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>): Promise<Result> {
     return transactionWithRetries(this.#options.db, work)
-  }
-
-  /** An unavailable store is reported elsewhere. */
-  #report(error: unknown, message: string): void {
-    const { log } = this.#options
-    if (error instanceof StoreUnavailable) log.debug({ err: error }, message)
-    else log.error({ err: error }, message)
   }
 }

@@ -16,6 +16,7 @@ import { type LockedBalances, lockBalances, post } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { stopForReversal } from '../orchestrations/reverse.ts'
 import { startOrchestrations } from '../orchestrations/start.ts'
+import type { Applied } from '../screening/movements.ts'
 import { changeTransfers, insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import {
@@ -137,6 +138,37 @@ async function continueHeld<Tables>(
 function heldBy({ gates, disposition, reason }: DepositRow): readonly StoredGate[] {
   if (gates !== null) return gates
   return [disposition === 'REVIEW' ? { code: 'REVIEW', detail: '' } : operatorHold(reason)]
+}
+
+/** Continues a deposit that its screening has allowed, unless another gate holds it. */
+export async function releaseScreened<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  settings: DepositSettings,
+): Promise<Applied> {
+  const deposit = await lockDeposit(transaction, id)
+  if (deposit.status !== 'COMPLETED' || deposit.secondary_status !== 'HELD') return 'outdated'
+  const closed = heldBy(deposit)
+  if (!closed.some(({ code }) => code === 'SCREENING')) return 'applied'
+  const isKept = closed.some(({ code }) => code === 'OPERATOR_HOLD')
+  const allowed = { ...deposit, secondary_status: isKept ? ('HELD' as const) : null }
+  const done = { action: 'deposit.release', detail: { gates: ['SCREENING'] } }
+  await continueHeld(transaction, actor, allowed, done, settings)
+  return 'applied'
+}
+
+/** Shows the operator why a deposit’s screening keeps it held. */
+export async function keepScreened<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+  detail: string,
+): Promise<Applied> {
+  const deposit = await lockDeposit(transaction, id)
+  if (deposit.status !== 'COMPLETED' || deposit.secondary_status !== 'HELD') return 'outdated'
+  const gates = heldBy(deposit).map((gate) => (gate.code === 'SCREENING' ? { ...gate, detail } : gate))
+  await setSecondary(transaction, deposit, { next: 'HELD' }, { gates })
+  return 'applied'
 }
 
 /** Rejects a held deposit. From then on it can only be returned or reversed. */

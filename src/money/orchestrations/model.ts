@@ -10,7 +10,7 @@
  * | convert | a closed gate, no price | convert, with `waiting_for` |
  * | convert | expired, own address, not convertible, rejected, reversed, cancelled | FAILED, the amount is available again |
  * | deliver | settled | COMPLETED |
- * | deliver | refused, failed by the operator, own address, cancelled | FAILED, the delivery has returned its amount |
+ * | deliver | refused, failed by the operator, own address, cancelled, rejected by its screening | FAILED, the delivery has returned its amount |
  * | deliver | the delivery waits | deliver, with `waiting_for` |
  * | FAILED at deliver | settled late | COMPLETED |
  */
@@ -42,6 +42,7 @@ export type FailCode =
   | 'NOT_CONVERTIBLE'
   | 'REJECTED'
   | 'CANCELLED'
+  | 'screening_rejected'
 
 export interface Wait {
   readonly kind: 'wait'

@@ -71,7 +71,7 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   {
     name: 'Orchestrations',
     description: 'Conversions and deliveries',
-    steps: ['orchestrations', 'deliveries', 'desk'],
+    steps: ['orchestrations', 'deliveries', 'screening', 'desk'],
   },
   { name: 'Ledger', description: 'Balances and postings', steps: ['profiles', 'ledger'] },
   { name: 'Controls', description: 'What is paused', steps: ['controls'] },

@@ -40,11 +40,11 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 const LOGIN: readonly ProblemCode[] = ['login_unavailable', 'rate_limited']
 
 /** Calls that change a record's state, which may not allow it. */
-const CHANGES_STATE = /^POST \/(rules|destinations|deposits|orchestrations|deliveries|change-requests)\/:id\/(?!notes$)/
+const CHANGES_STATE = /^POST \/(rules|destinations|deposits|orchestrations|deliveries|screening|change-requests)\/:id\/(?!notes$)/
 
 /** Calls that only processes with a role that moves money serve. */
 const MOVES_MONEY =
-  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|orchestrations|profiles|rules|destinations)\b/
+  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|orchestrations|profiles|rules|destinations|screening)\b/
 
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] } = {

@@ -44,6 +44,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config['deliveries.webhook_url'] === '' || config['deliveries.webhook_secrets'] !== '',
   },
   {
+    key: 'screening.secrets',
+    other: 'screening.url',
+    rule: 'must be set when screening.url is: the hook must be able to verify the sender',
+    holds: (config) => config['screening.url'] === '' || config['screening.secrets'] !== '',
+  },
+  {
     key: 'http.tls.cert_file',
     other: 'http.tls.key_file',
     rule: 'must be set together with http.tls.key_file: TLS needs a certificate and its key, plain HTTP neither',

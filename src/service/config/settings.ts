@@ -25,6 +25,7 @@ import { RECEIPTS_SETTINGS } from './settings/receipts.ts'
 import { RECORDING_SETTINGS } from './settings/recording.ts'
 import { REST_SETTINGS } from './settings/rest.ts'
 import { REVIEW_SETTINGS } from './settings/review.ts'
+import { SCREENING_SETTINGS } from './settings/screening.ts'
 import { STORE_SETTINGS } from './settings/store.ts'
 import { STREAM_SETTINGS } from './settings/stream.ts'
 
@@ -42,6 +43,7 @@ export const SETTINGS = {
   ...ACCOUNTS_SETTINGS,
   ...DESTINATIONS_SETTINGS,
   ...REVIEW_SETTINGS,
+  ...SCREENING_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

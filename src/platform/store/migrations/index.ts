@@ -52,6 +52,7 @@ import { gates } from './202611281620-gates.ts'
 import { settingDefaults } from './202611281630-setting-defaults.ts'
 import { destinations } from './202611281640-destinations.ts'
 import { fiatInstructions } from './202611281650-fiat-instructions.ts'
+import { screenings } from './202611281700-screenings.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -108,4 +109,5 @@ export const MIGRATIONS: readonly Migration[] = [
   settingDefaults,
   destinations,
   fiatInstructions,
+  screenings,
 ]

@@ -14,6 +14,8 @@ import { registerOrchestrationOperatorRoutes } from '../../../money/orchestratio
 import { registerPricingOperatorRoutes } from '../../../money/orchestrations/pricing/operator-routes.ts'
 import { wakeWaiting } from '../../../money/orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../../../money/rules/operator-routes.ts'
+import { createScreeningMetrics } from '../../../money/screening/metrics.ts'
+import { registerScreeningOperatorRoutes } from '../../../money/screening/operator-routes.ts'
 import { registerTransferOperatorRoutes } from '../../../money/transfers/operator-routes.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
@@ -21,6 +23,7 @@ import type { Transaction } from '../../../platform/store/db.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import type { MoneyRoutesOptions } from './public-routes.ts'
+import { screenedKinds } from './screening.ts'
 import { conversionsOf, depositSettings, deskLimitsOf, requestSettings, supplyOf } from './settings.ts'
 
 export interface MoneyOperatorOptions extends MoneyRoutesOptions {
@@ -39,6 +42,7 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
   const settings = () => depositSettings(current.config)
   const reporter = new DepositReporter({ ...options, settings })
   const metrics = createDeliveryMetrics(options.metrics, db)
+  createScreeningMetrics(options.metrics, db)
   const owners = deliveryOwners(current)
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
@@ -50,6 +54,7 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
     (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(current.config) }),
     (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(current.config) }),
+    (app) => registerScreeningOperatorRoutes(app, { db, kinds: screenedKinds(current) }),
     (app) => registerDeliveryOperatorRoutes(app, { ...options, owners, hasWebhook, metrics }),
   ]
 }

@@ -40,6 +40,7 @@ export function gateSettings(config: Config): GateSettings {
     reviewAbove: { deposits, payments },
     needsAccountApproval: areAccountsApproved(config),
     destinations: destinationPolicy(config),
+    screening: config['screening.url'] === '' ? undefined : { validHours: config['screening.valid_hours'] },
   }
 }
 

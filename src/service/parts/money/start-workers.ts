@@ -1,29 +1,20 @@
 /**
- * Starts this process's workers: the runner of orchestrations, which prices them from the live books, and the sender of
- * deliveries, or in a sandbox the executor that settles deliveries without paying them.
+ * Starts this process's workers: the runner of orchestrations, which prices them from the live books, the sender of
+ * deliveries, or in a sandbox the executor that settles deliveries without paying them, and the sender of screenings.
  */
 import { createRequestCounter } from '../../../money/deliveries/metrics.ts'
 import { SandboxExecutor } from '../../../money/deliveries/sandbox-executor.ts'
 import { WebhookSender } from '../../../money/deliveries/webhook-sender.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { OrchestrationRunner } from '../../../money/orchestrations/runner.ts'
-import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
-import type { Db } from '../../../platform/store/db.ts'
 import { patiently } from '../../../platform/store/sql.ts'
 import { secretsOf } from '../../../platform/webhooks/signature.ts'
-import type { Config } from '../../config/settings.ts'
-import type { Lifecycle } from '../../process/lifecycle.ts'
-import { type Waiting, waitFor } from '../../process/store-wait.ts'
+import { waitFor } from '../../process/store-wait.ts'
 import { deliveryOwners } from './delivery-owners.ts'
+import { type ScreeningParts, startScreening } from './screening.ts'
 
-export interface WorkerParts extends Waiting {
-  readonly db: Db
-  readonly metrics: MetricsRegistry
-  readonly lifecycle: Lifecycle
-  readonly current: { readonly config: Config }
+export interface WorkerParts extends ScreeningParts {
   readonly converter: Converter
-  /** A number in [0, 1), for jitter. */
-  readonly random: () => number
 }
 
 /** Requires a store with the current schema, and the markets. */
@@ -33,6 +24,7 @@ export async function startWorkers(parts: WorkerParts): Promise<void> {
   parts.lifecycle.started('orchestration runner', () => runner.stop())
   if (parts.current.config['rest.sandbox']) await startSandboxExecutor(parts)
   else await startSender(parts)
+  await startScreening(parts)
 }
 
 async function startSandboxExecutor(parts: WorkerParts): Promise<void> {

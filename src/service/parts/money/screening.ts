@@ -1,0 +1,54 @@
+/** Screening: how deposits and payments apply a decision, and the sender that asks the operator's hook. */
+import { screenedPayments } from '../../../money/deliveries/screened.ts'
+import { screenedDeposits } from '../../../money/deposits/screened.ts'
+import { createHookCounter } from '../../../money/screening/metrics.ts'
+import type { ScreenedKinds } from '../../../money/screening/movements.ts'
+import { ScreeningSender } from '../../../money/screening/sender.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import { patiently } from '../../../platform/store/sql.ts'
+import { secretsOf } from '../../../platform/webhooks/signature.ts'
+import type { Config } from '../../config/settings.ts'
+import type { Lifecycle } from '../../process/lifecycle.ts'
+import { type Waiting, waitFor } from '../../process/store-wait.ts'
+import { deliveryOwners } from './delivery-owners.ts'
+import { depositSettings } from './settings.ts'
+
+export interface ScreeningParts extends Waiting {
+  readonly db: Db
+  readonly metrics: MetricsRegistry
+  readonly lifecycle: Lifecycle
+  /** The current configuration, which a reload replaces. */
+  readonly current: { readonly config: Config }
+  /** A number in [0, 1), for jitter. */
+  readonly random: () => number
+}
+
+/** @param current the current configuration, which a reload replaces */
+export function screenedKinds(current: { readonly config: Config }): ScreenedKinds {
+  return {
+    deposit: screenedDeposits(() => depositSettings(current.config)),
+    payment: screenedPayments(deliveryOwners(current)),
+  }
+}
+
+/** Starts the sender, which sends nothing while `screening.url` is empty. */
+export async function startScreening(parts: ScreeningParts): Promise<void> {
+  const { current, lifecycle } = parts
+  const sender = new ScreeningSender({
+    ...parts,
+    kinds: screenedKinds(current),
+    requests: createHookCounter(parts.metrics),
+    settings: () => ({
+      url: current.config['screening.url'],
+      secrets: secretsOf(current.config['screening.secrets']) ?? [],
+      allowPrivate: current.config['screening.allow_private'],
+    }),
+  })
+  await waitFor(
+    parts,
+    'screening',
+    patiently(() => sender.start()),
+  )
+  lifecycle.started('screening', () => sender.stop())
+}
