@@ -40,7 +40,8 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 const LOGIN: readonly ProblemCode[] = ['login_unavailable', 'rate_limited']
 
 /** Calls that change a record's state, which may not allow it. */
-const CHANGES_STATE = /^POST \/(rules|destinations|deposits|orchestrations|deliveries|screening|change-requests)\/:id\/(?!notes$)/
+const CHANGES_STATE =
+  /^POST \/(rules|destinations|deposits|orchestrations|deliveries|screening|change-requests)\/:id\/(?!notes$)/
 
 /** Calls that only processes with a role that moves money serve. */
 const MOVES_MONEY =
