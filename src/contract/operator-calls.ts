@@ -47,6 +47,17 @@ export const OPERATOR_CALLS = {
   'POST /customers/:id/profiles': { role: 'admin', summary: 'Create a profile without an account' },
   'GET /customers/:id/clients': { role: 'viewer', summary: 'List a customer’s clients' },
   'POST /customers/:id/clients': { role: 'admin', summary: 'Create a client' },
+  'PUT /customers/:id/security-contacts': {
+    role: 'admin',
+    fourEyes: 'controls',
+    summary: 'Replace a customer’s security contacts',
+  },
+  'POST /customers/:id/security-contacts/test': {
+    role: 'admin',
+    summary: 'Send a test notice to a customer’s security contacts',
+  },
+  'GET /notices': { role: 'viewer', summary: 'List the notices to security contacts' },
+  'GET /notices/:id': { role: 'viewer', summary: 'Get a notice' },
   'GET /clients': { role: 'viewer', summary: 'List clients' },
   'GET /clients/:id': { role: 'viewer', summary: 'Get a client' },
   'PATCH /clients/:id': { role: 'admin', summary: 'Change a client' },

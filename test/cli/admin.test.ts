@@ -130,10 +130,10 @@ describe('tidegate admin', () => {
     // A record is printed as one line per member.
     const record = (await run('customer', 'show', id, ...where)).split('\n')
     expect(record.slice(0, 4)).toEqual([
-      `id          ${id}`,
-      'name        ring?[2Jbell?',
-      'enabled     true',
-      'streaming   true',
+      `id                 ${id}`,
+      'name               ring?[2Jbell?',
+      'enabled            true',
+      'streaming          true',
     ])
     expect(JSON.parse(await run('customer', 'show', id, '--json', ...where)).id).toBe(id)
     process.stdout.isTTY = isTTY

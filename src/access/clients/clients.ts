@@ -8,6 +8,7 @@ import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
+import { type Notice, queueNotice } from '../notices/queue.ts'
 import { pepperOf } from './authority.ts'
 import { recordChange } from './changes.ts'
 import { getCustomer, type ListRequest, noCustomer } from './customers.ts'
@@ -96,6 +97,7 @@ export async function ensureClient(
   if (made !== undefined) {
     const secret = await insertSecret(transaction, made.id, encryptionKey)
     const { secret_id, created_at } = secret
+    await queueNotice(transaction, newSecretNotice(made, secret))
     const published = publish_markets.length === 0 ? {} : { publish_markets }
     const detail = { customer_id: customerId, name, scopes, ...published, secret_id }
     const entry = { actor, action: 'client.create', subject: made.id, detail }
@@ -154,13 +156,15 @@ export async function createSecret(
   clientId: string,
   encryptionKey?: EncryptionKey,
 ): Promise<NewSecret & Pick<ClientDocument, 'scopes'>> {
-  const { secrets, scopes } = await lockClient(transaction, clientId)
+  const client = await lockClient(transaction, clientId)
+  const { secrets, scopes } = client
   if (secrets.length >= SECRETS_PER_CLIENT_MAX) {
     throw new Problem('invalid_state', `the client has ${SECRETS_PER_CLIENT_MAX} valid secrets. Delete one first`, {
       meta: { current: 'two_secrets', secrets },
     })
   }
   const secret = await insertSecret(transaction, clientId, encryptionKey)
+  await queueNotice(transaction, newSecretNotice(client, secret))
   const entry = { actor, action: 'secret.create', subject: secret.secret_id, detail: { client_id: clientId } }
   await recordChange(transaction, entry, { kind: 'client', id: clientId })
   return { ...secret, scopes }
@@ -228,6 +232,14 @@ async function insertSecret(
     .returning(['id', 'created_at'])
     .executeTakeFirstOrThrow()
   return { secret_id: made.id, client_id: clientId, client_secret: secret, created_at: made.created_at }
+}
+
+function newSecretNotice(
+  { customer_id: customerId, name }: Pick<ClientDocument, 'customer_id' | 'name'>,
+  { secret_id, client_id, created_at }: NewSecret,
+): Notice {
+  const facts = { client: name, client_id, secret_id, created_at }
+  return { customerId, type: 'secret.created', subject: secret_id, facts }
 }
 
 /** Locks the client until the transaction ends. */

@@ -16,6 +16,8 @@ export interface CustomerDocument {
   readonly name: string
   readonly enabled: boolean
   readonly streaming: boolean
+  /** Mail addresses to which notices about its security are sent. */
+  readonly security_contacts: readonly string[]
   readonly created_at: string
 }
 
@@ -26,7 +28,7 @@ export interface ListRequest {
   readonly pageCursor?: string
 }
 
-const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'created_at'] as const
+const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'security_contacts', 'created_at'] as const
 
 /** The customer with this name, created when there is none. */
 export async function ensureCustomer(
@@ -59,14 +61,19 @@ export async function changeCustomer(
   id: string,
   wanted: { readonly enabled?: boolean; readonly streaming?: boolean },
 ): Promise<CustomerDocument> {
-  const query = transaction.selectFrom('customers').select(COLUMNS).where('id', '=', id)
-  const customer = (await query.forUpdate().executeTakeFirst()) ?? noCustomer()
+  const customer = await lockCustomer(transaction, id)
   const { enabled = customer.enabled, streaming = customer.streaming } = wanted
   if (enabled === customer.enabled && streaming === customer.streaming) return customer
   await transaction.updateTable('customers').set({ enabled, streaming }).where('id', '=', id).execute()
   const entry = { actor, action: 'customer.update', subject: id, detail: { ...wanted } }
   await recordChange(transaction, entry, { kind: 'customer', id })
   return { ...customer, enabled, streaming }
+}
+
+/** The customer, locked until the transaction ends. */
+export async function lockCustomer(transaction: Transaction<AuthTables>, id: string): Promise<CustomerDocument> {
+  const query = transaction.selectFrom('customers').select(COLUMNS).where('id', '=', id)
+  return (await query.forUpdate().executeTakeFirst()) ?? noCustomer()
 }
 
 export async function getCustomer(db: Db, id: string): Promise<CustomerDocument> {

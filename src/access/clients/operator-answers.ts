@@ -17,6 +17,9 @@ export const Customer = Type.Object(
     name: Type.String(),
     enabled: Type.Boolean(),
     streaming: Type.Boolean({ description: 'Whether its clients may open the stream' }),
+    security_contacts: Type.Array(Type.String(), {
+      description: 'Mail addresses that are notified about its security: set by the operator alone',
+    }),
     created_at: Time,
   },
   { title: 'Customer' },

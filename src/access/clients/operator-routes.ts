@@ -1,5 +1,5 @@
 /**
- * The operator's calls for access: customers, clients, secrets, keys, and the audit trail. A write is one
+ * The operator's calls for access: customers, clients, secrets, keys, notices, and the audit trail. A write is one
  * transaction with its audit row, and is answered when this node's directory contains it. The operator guard runs before
  * them.
  */
@@ -37,6 +37,7 @@ import {
 } from './operator-answers.ts'
 import { idOf, operatorActor, type Write } from './operator-calls.ts'
 import { registerReceiptKeyRoutes } from './receipt-key-routes.ts'
+import { registerNoticeRoutes } from './security-contacts/routes.ts'
 import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 
 export interface OperatorRoutesOptions {
@@ -121,6 +122,7 @@ export function registerAuthOperatorRoutes(app: FastifyInstance, options: Operat
   registerClientRoutes(app, options, write)
   if (options.issuesTokens) registerSigningKeyRoutes(app, { db, clock, encryptionKey }, write)
   registerReceiptKeyRoutes(app, { db, encryptionKey }, write)
+  registerNoticeRoutes(app, db)
   app.get<{ Querystring: Static<typeof AuditQuery> }>(
     '/audit',
     answered(AuditPage, { querystring: AuditQuery }),

@@ -1,6 +1,6 @@
 /**
  * This module's tables, as the query builder sees them. They are defined by the migrations `auth`, `token-life`,
- * `directory-changes`, `key-encryption`, `publish-markets`, `receipt-keys` and `secret-uses`.
+ * `directory-changes`, `key-encryption`, `publish-markets`, `receipt-keys`, `secret-uses` and `notices`.
  */
 import type { Generated } from '../../platform/store/sql.ts'
 
@@ -10,6 +10,8 @@ interface CustomersTable {
   enabled: boolean
   /** The allow-list entry. */
   streaming: boolean
+  /** Mail addresses for notices. */
+  security_contacts: Generated<string[]>
   created_at: Generated<string>
 }
 

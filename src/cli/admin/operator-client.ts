@@ -16,7 +16,7 @@ export interface OperatorApi {
 }
 
 export interface OperatorCall {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Relative to `/admin/v1`, percent-encoded. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>

@@ -61,7 +61,11 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   { name: 'Sign-in', description: 'Login, setup links and the own session', steps: ['login', 'session', 'setup'] },
   { name: 'Service', description: 'State and settings', steps: ['overview', 'settings', 'doctor', 'nodes'] },
   { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
-  { name: 'Customers', description: 'Customers and their clients', steps: ['customers', 'clients'] },
+  {
+    name: 'Customers',
+    description: 'Customers, their clients, and notices to them',
+    steps: ['customers', 'clients', 'notices'],
+  },
   {
     name: 'Review',
     description: 'All customers’ accounts, rules and destinations',

@@ -283,7 +283,13 @@ async function makeRecords(): Promise<void> {
   const { body: destination } = await registerAddress(customer)
   await made('/operators', { name: 'mia', role: 'treasurer' })
   const ofMia = "update operators set created_at = created_at + interval '1 second' where name = 'mia'"
+  const { customer_id } = (await node.operator('GET', `/accounts/${accountId}`)).body
   Object.assign(OF_RECORDS, {
+    'PUT /customers/:id/security-contacts': [
+      `/customers/${customer_id}/security-contacts`,
+      { security_contacts: ['security@acme.example'] },
+      `update customers set streaming = not streaming where id = '${customer_id}'`,
+    ],
     'PATCH /accounts/:id': [`/accounts/${accountId}`, { admin_disabled: false }, later('accounts', accountId)],
     'POST /rules/:id/approve': [`/rules/${rule.id}/approve`, {}, 'update rules set nickname = clock_timestamp()::text'],
     'POST /destinations/:id/approve': [

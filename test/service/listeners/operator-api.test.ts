@@ -239,6 +239,19 @@ const WRITES: Readonly<Record<string, Write>> = {
     prepare: async () => ({ path: `/customers/${await newCustomer()}`, body: { streaming: true } }),
     again: 'unchanged',
   },
+  'PUT /customers/:id/security-contacts': {
+    action: 'customer.set_contacts',
+    prepare: async () => ({
+      path: `/customers/${await newCustomer()}/security-contacts`,
+      body: { security_contacts: ['security@acme.example'] },
+    }),
+    again: 'unchanged',
+  },
+  'POST /customers/:id/security-contacts/test': {
+    action: 'notice.test',
+    prepare: async () => ({ path: `/customers/${await newCustomer()}/security-contacts/test` }),
+    again: 'another change',
+  },
   'POST /customers/:id/clients': {
     action: 'client.create',
     prepare: async () => ({ path: `/customers/${await newCustomer()}/clients`, body: { name: 'feed', scopes: [] } }),

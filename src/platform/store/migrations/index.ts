@@ -50,6 +50,7 @@ import { verifiedSums } from './202611240340-verified-sums.ts'
 import { chargedFees } from './202611240350-charged-fees.ts'
 import { gates } from './202611281620-gates.ts'
 import { settingDefaults } from './202611281630-setting-defaults.ts'
+import { notices } from './202611281635-notices.ts'
 import { destinations } from './202611281640-destinations.ts'
 import { fiatInstructions } from './202611281650-fiat-instructions.ts'
 import { screenings } from './202611281700-screenings.ts'
@@ -107,6 +108,7 @@ export const MIGRATIONS: readonly Migration[] = [
   chargedFees,
   gates,
   settingDefaults,
+  notices,
   destinations,
   fiatInstructions,
   screenings,
