@@ -101,7 +101,7 @@ async function measure(
 }
 
 /** Deposits per second from the first report until all orchestrations have ended. */
-async function depositsPerSecond(
+export async function depositsPerSecond(
   { operator }: Program,
   payments: ReportedPayments,
   way: Way,

@@ -41,6 +41,7 @@ const UNITS_OF: Readonly<Record<'BTC' | 'USDC' | 'USDG', (cents: bigint) => bigi
   USDC: (cents) => cents * 10n ** 4n,
   USDG: (cents) => cents * 10n ** 4n,
 }
+const DESTINATION_SCOPE = 'transfer:write_crypto_destination_address'
 const SCOPES = ['identity:write_account', 'orchestration:write_orchestration_rule']
 
 export type Way = keyof typeof RULES
@@ -70,15 +71,26 @@ export class ReportedPayments {
     for (const way of WAYS) this.#answered.set(way, { ids: [], units: 0n })
   }
 
-  /** With new customers. @param reporter has the role `deposit_reporter` */
-  static async create(program: Program, reporter: Api): Promise<ReportedPayments> {
+  /**
+   * With new customers.
+   *
+   * @param reporter has the role `deposit_reporter`
+   * @param isGated whether accounts and destinations must be approved
+   */
+  static async create(
+    program: Program,
+    reporter: Api,
+    { ways = WAYS, isGated = false }: { readonly ways?: readonly Way[]; readonly isGated?: boolean } = {},
+  ): Promise<ReportedPayments> {
     const places = new Map<Way, Place[]>(WAYS.map((way) => [way, []]))
     for (let number = 0; number < CUSTOMERS; number++) {
-      const { token } = await newCustomerToken(program, SCOPES)
+      const { token } = await newCustomerToken(program, isGated ? [...SCOPES, DESTINATION_SCOPE] : SCOPES)
       const customer = program.api('http', token)
       const account = { account: { identity_id: 'receiver' }, create_profile: true }
-      const { profile_id } = await customer.call<{ profile_id: string }>('POST', '/v2/identity/accounts', account)
-      for (const way of WAYS) {
+      const made = await customer.call<{ id: string; profile_id: string }>('POST', '/v2/identity/accounts', account)
+      const { profile_id } = made
+      if (isGated) await approve(program, customer, made.id)
+      for (const way of ways) {
         const body = { ref_id: way, profile_id, ...RULES[way] }
         const answer = await customer.call<{ rule: { source: { crypto?: Place; fiat?: Place } } }>(
           'POST',
@@ -151,6 +163,15 @@ export class ReportedPayments {
     const report = { source: 'bench', external_id: randomUUID(), asset, amount, occurred_at: new Date().toISOString() }
     return { report: { ...report, ...where }, units: UNITS_OF[destination_asset](cents) }
   }
+}
+
+/** Approves an account and the destination of its payments. */
+async function approve({ operator }: Program, customer: Api, accountId: string): Promise<void> {
+  await operator.call('PATCH', `/accounts/${accountId}`, { summary_status: 'APPROVED' })
+  const { address, network: crypto_network } = PAYEE.crypto
+  const body = { ref_id: 'payee', nickname: 'payee', crypto_network, address }
+  const { id } = await customer.call<{ id: string }>('POST', '/v2/transfer/crypto-destination-addresses', body)
+  await operator.call('POST', `/destinations/${id}/approve`, {})
 }
 
 function randomCents(): bigint {

@@ -125,7 +125,7 @@ export class Api {
    * The answer. Throws when it is not 200. A call answered with 503 is repeated after `Retry-After`, as callers should:
    * all calls in these benchmarks are idempotent.
    */
-  async call<Answer>(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+  async call<Answer>(method: 'GET' | 'PATCH' | 'POST', path: string, body?: object): Promise<Answer> {
     for (;;) {
       const { status, retryAfterSeconds, text } = await this.#send(method, path, body)
       if (status === 200) return JSON.parse(text) as Answer
