@@ -42,8 +42,18 @@ beforeAll(async () => {
 })
 afterAll(() => db?.close())
 beforeEach(async () => {
-  settings = { ...OPEN_GATES, needsAccountApproval: true }
+  settings = {
+    ...OPEN_GATES,
+    needsAccountApproval: true,
+    destinations: { isRequired: true, isSandbox: false },
+  }
   owner = await addOwner(db)
+  await run(sql`
+    insert into destinations (id, kind, customer_id, ref_id, nickname, network, address, address_key, memos, status,
+      usable_at, created_at, updated_at)
+    values (gen_random_uuid(), 'CRYPTO', ${owner.customerId}, 'payee', 'payee', 'ETHEREUM', ${PAYEE},
+      ${PAYEE.toLowerCase()}, '{""}', 'ACTIVE', now(), now(), now())
+  `)
 })
 
 const run = (statement: ReturnType<typeof sql>) => statement.execute(db.tables())
@@ -59,9 +69,20 @@ const GATES: Readonly<Partial<Record<GateCode, (isClosed: boolean) => Promise<un
     isClosed
       ? run(sql`insert into balances (profile_id, asset, receivable) values (${owner.profileId}, 'BTC', 1)`)
       : run(sql`delete from balances where profile_id = ${owner.profileId} and asset = 'BTC'`),
+  DESTINATION: (isClosed) =>
+    run(sql`
+      update destinations set status = ${isClosed ? 'PENDING' : 'ACTIVE'} where customer_id = ${owner.customerId}
+    `),
   REVIEW: async (isClosed) => {
     const payments = new Map(isClosed ? [['USDG', 1n]] : [])
     settings = { ...settings, reviewAbove: { ...settings.reviewAbove, payments } }
+  },
+  SCREENING: async (isClosed) => {
+    settings = { ...settings, screening: { validHours: 24 } }
+    if (isClosed) return
+    await run(sql`
+      update screenings set status = 'ALLOWED', decided_at = clock_timestamp(), next_attempt_at = null where customer_id = ${owner.customerId}
+    `)
   },
   PAUSED: (isClosed) => run(sql`update controls set paused_assets = ${isClosed ? ['USDG'] : []}::text[] where id = 1`),
 }
