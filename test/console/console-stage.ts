@@ -112,6 +112,7 @@ export async function openConsoleStage(flags: Readonly<Record<string, string | n
   const service = await startServiceProcess('serve', folder.path, {
     'custody.evm.xpub': accountPublicKey(5),
     'rules.approval': 'required',
+    'destinations.approval': 'required',
     ...flags,
   })
   const { operator } = service

@@ -130,7 +130,6 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.waitForURL(`${stage.url}/money/deposits/${held.id}`)
-    await stage.call('POST', `/deposits/${held.id}/release`, {})
     expect(faults).toEqual([])
     await context.close()
   })
@@ -177,6 +176,30 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     }
     expect([reviewer, treasurer, auditor].flatMap(({ faults }) => faults)).toEqual([])
     await Promise.all([reviewer, treasurer, auditor].map(({ context }) => context.close()))
+  })
+
+  it('the console shows a reviewer the whole destination that a customer has registered, and lets it be approved', async () => {
+    const { status } = await stage.customer.call('POST', '/v2/transfer/crypto-destination-addresses', {
+      ref_id: 'treasury',
+      nickname: 'Cold wallet',
+      crypto_network: 'ETHEREUM',
+      address: ELSEWHERE,
+    })
+    expect(status).toBe('PENDING')
+    const { page, context, faults } = await stage.person(browser, 'rosa', 'reviewer')
+    await page.goto(`${stage.url}/review?kind=Destination`)
+    const row = page.locator('main tbody tr')
+    await row.filter({ hasText: 'Cold wallet has to be approved' }).waitFor()
+    expect(await row.locator('.exact').allTextContents()).toEqual([ELSEWHERE])
+    await row.getByRole('link', { name: 'Destination' }).click()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.locator('.exact').allTextContents()).toEqual([ELSEWHERE])
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('The destination is active').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
   })
 
   it('the console does not offer a viewer what only others may do, and the API refuses it', async () => {

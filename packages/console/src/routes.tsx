@@ -22,9 +22,11 @@ import { OwnLoginPage } from './pages/own-login.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
 import { AccountPage } from './pages/review/account.tsx'
 import { ChangeRequestPage } from './pages/review/change-request.tsx'
+import { DestinationPage, DestinationsPage } from './pages/review/destination.tsx'
 import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review/lists.tsx'
 import { QueuePage } from './pages/review/queue.tsx'
 import { RulePage } from './pages/review/rule.tsx'
+import { ScreeningPage, ScreeningsPage } from './pages/review/screening.tsx'
 import { SettingsPage } from './pages/settings.tsx'
 import { PageHead } from './ui/parts.tsx'
 
@@ -53,10 +55,14 @@ const ROUTES: readonly Route[] = [
   record('clients', 'Client', (id) => <ClientPage key={id} id={id} />),
   [/^\/review$/, () => ({ title: 'Queue', content: <QueuePage /> })],
   [/^\/review\/accounts$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
+  [/^\/review\/destinations$/, () => ({ title: 'Destinations', content: <DestinationsPage /> })],
+  [/^\/review\/screening$/, () => ({ title: 'Screening', content: <ScreeningsPage /> })],
   [/^\/review\/rules$/, () => ({ title: 'Rules', content: <RulesPage /> })],
   [/^\/review\/requests$/, () => ({ title: 'Four eyes', content: <RequestsPage /> })],
   [/^\/review\/addresses$/, () => ({ title: 'Addresses', content: <AddressesPage /> })],
   record('review/accounts', 'Account', (id) => <AccountPage key={id} id={id} />),
+  record('review/destinations', 'Destination', (id) => <DestinationPage key={id} id={id} />),
+  record('review/screening', 'Screening', (id) => <ScreeningPage key={id} id={id} />),
   record('review/rules', 'Rule', (id) => <RulePage key={id} id={id} />),
   record('review/requests', 'Request', (id) => <ChangeRequestPage key={id} id={id} />),
   [/^\/money(?:\/deposits)?$/, () => ({ title: 'Deposits', content: <DepositsPage /> })],

@@ -19,7 +19,9 @@ export function ReviewFrame({ children }: { readonly children: ComponentChildren
   const tabs = [
     { path: '/review', label: 'Queue' },
     { path: '/review/accounts', label: 'Accounts' },
+    { path: '/review/destinations', label: 'Destinations' },
     { path: '/review/rules', label: 'Rules' },
+    { path: '/review/screening', label: 'Screening' },
     ...(can('GET /change-requests') ? [{ path: '/review/requests', label: 'Four eyes' }] : []),
     { path: '/review/addresses', label: 'Addresses' },
   ]

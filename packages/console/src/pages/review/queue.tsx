@@ -12,6 +12,7 @@ import { filterOf, SelectFilter } from '../../ui/filters.tsx'
 import { Amount, Card, Empty, Loading, ProblemNote, Time } from '../../ui/parts.tsx'
 import { type Place, PlaceFacts } from '../../ui/place.tsx'
 import { Table } from '../../ui/table.tsx'
+import { placeOf } from './destination.tsx'
 import { ReviewFrame } from './lists.tsx'
 
 /** A record that waits for a person. */
@@ -115,7 +116,25 @@ function useSources(): readonly Source[] {
       customerId: rule.customer_id,
       destination: rule.destination,
     })),
-    useSource('/deposits', { secondary_status: 'HELD' }, depositWaiting),
+    useSource('/destinations', { status: 'PENDING' }, (destination) => ({
+      kind: 'Destination',
+      path: `/review/destinations/${destination.id}`,
+      since: destination.created_at,
+      reason: `${destination.nickname || destination.ref_id} has to be approved`,
+      customerId: destination.customer_id,
+      destination: placeOf(destination),
+    })),
+    useSource('/screening', { status: 'HELD' }, (screening) => ({
+      kind: 'Screening',
+      path: `/review/screening/${screening.id}`,
+      since: screening.decided_at ?? screening.asked_at,
+      reason: screening.reason ?? `the ${screening.kind} was ${words(screening.status).toLowerCase()}`,
+      customerId: screening.customer_id,
+      amount: screening.amount,
+      asset: screening.asset,
+      destination: screening.destination as Place | undefined,
+    })),
+    useSource('/deposits', { secondary_status: 'HELD' }, heldDepositWaiting),
     useSource('/deposits', { unattributed: 'true', status: 'COMPLETED' }, depositWaiting),
     useSource('/orchestrations', { waiting_for: 'HOLD' }, orchestrationWaiting),
     useSource('/orchestrations', { waiting_for: 'OPERATOR' }, orchestrationWaiting),
@@ -128,34 +147,43 @@ function useSources(): readonly Source[] {
   ]
 }
 
-/** One list, when the person may read it. */
+/** One list, when the person may read it. Records for which `waitingOf` returns undefined need no person. */
 function useSource<Path extends ListPath>(
   path: Path,
   query: Query,
-  waitingOf: (item: ItemOf<Path>) => Waiting,
+  waitingOf: (item: ItemOf<Path>) => Waiting | undefined,
 ): Source {
   const resource = useGet(can(`GET ${path}`) ? path : undefined, { ...query, limit: WAITING_MAX }, REFRESH_MILLISECONDS)
   const page = resource.document as { items: readonly ItemOf<Path>[]; next_page_cursor?: string } | undefined
   return {
     // Without the permission nothing is loaded, so there is nothing to wait for.
     resource: can(`GET ${path}`) ? resource : { ...resource, document: { items: [] } },
-    waiting: page?.items.map(waitingOf) ?? [],
+    waiting: page?.items.flatMap((item) => waitingOf(item) ?? []) ?? [],
     hasMore: page?.next_page_cursor !== undefined,
   }
+}
+
+/** A deposit that waits for the answer of the screening hook needs no person. One that was rejected does. */
+function isAnsweredByHook({ gates = [] }: ItemOf<'/deposits'>): boolean {
+  return gates.length > 0 && gates.every(({ code, detail }) => code === 'SCREENING' && !detail.includes('REJECT'))
+}
+
+function heldDepositWaiting(deposit: ItemOf<'/deposits'>): Waiting | undefined {
+  return isAnsweredByHook(deposit) ? undefined : depositWaiting(deposit)
 }
 
 function depositWaiting({
   id,
   secondary_status,
   reason,
-  disposition,
+  gates,
   customer_id,
   amount,
   asset,
   occurred_at,
 }: ItemOf<'/deposits'>): Waiting {
   const isHeld = secondary_status === 'HELD'
-  const cause = reason ?? (disposition?.code === 'REVIEW' ? 'the amount is above review_above.deposits' : undefined)
+  const cause = gates?.map(({ detail }) => detail).join(', ') || reason
   return {
     kind: isHeld ? 'Held deposit' : 'Unattributed deposit',
     path: `/money/deposits/${id}`,
@@ -172,6 +200,7 @@ function orchestrationWaiting({
   step,
   waiting_for,
   waiting_detail,
+  gates,
   waiting_since,
   created_at,
   customer_id,
@@ -185,7 +214,7 @@ function orchestrationWaiting({
     kind: step === 'deliver' ? 'Payment' : 'Conversion',
     path: `/money/orchestrations/${id}`,
     since: waiting_since ?? created_at,
-    reason: waiting_detail ?? words(waiting_for ?? ''),
+    reason: gates?.map(({ detail }) => detail).join(', ') ?? waiting_detail ?? words(waiting_for ?? ''),
     customerId: customer_id,
     amount: destination_amount ?? source_amount,
     asset: destination_amount === undefined ? source_asset : destination_asset,
