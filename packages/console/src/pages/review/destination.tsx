@@ -138,6 +138,62 @@ export function DestinationPage({ id }: { readonly id: string }) {
   )
 }
 
+function askApproval(destination: Destination, done: () => void): void {
+  ask({
+    title: `Approve ${destination.nickname || destination.ref_id}?`,
+    consequence: (
+      <>
+        <p>
+          From then on, and not before the time it is usable, this customer's money can be paid there. Compare every
+          character with what the customer has confirmed outside this service:
+        </p>
+        <PlaceFacts of={placeOf(destination)} />
+      </>
+    ),
+    confirm: 'Approve',
+    fields: [
+      {
+        name: 'usable_at',
+        label: 'Usable from',
+        hint: 'another time, such as 2026-11-28T12:00:00Z: always needs a second person, and a reason',
+        isOptional: true,
+      },
+      { name: 'reason', label: 'Reason', kind: 'long', isOptional: true, hint: 'kept in the audit trail' },
+    ],
+    fourEyes: 'approvals',
+    run: ({ usable_at, reason }) =>
+      call('POST', `/destinations/${destination.id}/approve`, {
+        ...(usable_at === '' ? {} : { usable_at }),
+        ...(reason === '' ? {} : { reason }),
+      }),
+    done: () => {
+      done()
+      return 'The destination is active'
+    },
+  })
+}
+
+function askRejection(destination: Destination, done: () => void): void {
+  ask({
+    title: `Reject ${destination.nickname || destination.ref_id}?`,
+    consequence: (
+      <>
+        <p>Nothing is ever paid there. The customer sees the reason, and can register it again.</p>
+        <PlaceFacts of={placeOf(destination)} />
+      </>
+    ),
+    confirm: 'Reject',
+    isDangerous: true,
+    fourEyes: 'approvals',
+    fields: [{ name: 'reason', label: 'Reason', kind: 'long' }],
+    run: ({ reason }) => call('POST', `/destinations/${destination.id}/reject`, { reason }),
+    done: () => {
+      done()
+      return 'The destination was rejected'
+    },
+  })
+}
+
 function DestinationActions({
   destination,
   reload,
@@ -145,68 +201,16 @@ function DestinationActions({
   readonly destination: Destination
   readonly reload: () => void
 }) {
-  const { id, status, unverified, nickname, ref_id } = destination
-  const name = nickname || ref_id
-  const done = (text: string) => () => {
-    reload()
-    return text
-  }
-  const approve = () =>
-    ask({
-      title: `Approve ${name}?`,
-      consequence: (
-        <>
-          <p>
-            From then on, and not before the time it is usable, this customer's money can be paid there. Compare every
-            character with what the customer has confirmed outside this service:
-          </p>
-          <PlaceFacts of={placeOf(destination)} />
-        </>
-      ),
-      confirm: 'Approve',
-      fields: [
-        {
-          name: 'usable_at',
-          label: 'Usable from',
-          hint: 'another time, such as 2026-11-28T12:00:00Z: always needs a second person, and a reason',
-          isOptional: true,
-        },
-        { name: 'reason', label: 'Reason', kind: 'long', isOptional: true, hint: 'kept in the audit trail' },
-      ],
-      fourEyes: 'approvals',
-      run: ({ usable_at, reason }) =>
-        call('POST', `/destinations/${id}/approve`, {
-          ...(usable_at === '' ? {} : { usable_at }),
-          ...(reason === '' ? {} : { reason }),
-        }),
-      done: done('The destination is active'),
-    })
-  const reject = () =>
-    ask({
-      title: `Reject ${name}?`,
-      consequence: (
-        <>
-          <p>Nothing is ever paid there. The customer sees the reason, and can register it again.</p>
-          <PlaceFacts of={placeOf(destination)} />
-        </>
-      ),
-      confirm: 'Reject',
-      isDangerous: true,
-      fourEyes: 'approvals',
-      fields: [{ name: 'reason', label: 'Reason', kind: 'long' }],
-      run: ({ reason }) => call('POST', `/destinations/${id}/reject`, { reason }),
-      done: done('The destination was rejected'),
-    })
-  const isDecided = status !== 'PENDING' && !unverified
+  const { status, unverified } = destination
   return (
     <>
       {(status === 'PENDING' || status === 'ACTIVE') && can('POST /destinations/:id/reject') && (
-        <button type="button" onClick={reject}>
+        <button type="button" onClick={() => askRejection(destination, reload)}>
           Reject
         </button>
       )}
-      {!isDecided && can('POST /destinations/:id/approve') && (
-        <button type="button" class="primary" onClick={approve}>
+      {(status === 'PENDING' || unverified) && can('POST /destinations/:id/approve') && (
+        <button type="button" class="primary" onClick={() => askApproval(destination, reload)}>
           Approve
         </button>
       )}
