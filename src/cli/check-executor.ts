@@ -3,7 +3,6 @@
  * name, and what its answers cannot show. Exit code 1: a rule is violated or could not be checked. It needs no service and no
  * store.
  */
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import {
   type CheckResult,
@@ -15,9 +14,7 @@ import {
 import { restartScenario } from '../conformance/judge/executor/executor-restart.ts'
 import { createPaymentSender } from '../conformance/stimulus/payments.ts'
 import { createSystemClock } from '../platform/base/clock.ts'
-import { fileErrorText } from '../platform/base/regular-file.ts'
-import { isLoopbackHost } from '../platform/webhooks/addresses.ts'
-import { secretsOf } from '../platform/webhooks/signature.ts'
+import { endpointAddress, readSecrets } from './options/checked-endpoint.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { stayAlive } from './terminal/environment.ts'
 import { tableLines } from './terminal/table.ts'
@@ -75,7 +72,7 @@ export function registerCheckExecutor(program: Command): void {
 async function check(text: string, options: CheckExecutorOptions): Promise<void> {
   const { secretFile, json, restart: command, memorySeconds } = options
   if (command === undefined && memorySeconds !== undefined) throw new Error('--memory-seconds needs --restart')
-  const session = newSession(createPaymentSender(addressOf(text), readSecrets(secretFile), createSystemClock()))
+  const session = newSession(createPaymentSender(endpointAddress(text), readSecrets(secretFile), createSystemClock()))
   const restart = command === undefined ? undefined : { command, memorySeconds: memorySeconds ?? MEMORY_SECONDS }
   const say = (line: string) => void process.stderr.write(`${line}\n`)
   const results = await checkExecutor(session, [...EXECUTOR_SCENARIOS, restartScenario(restart, say)])
@@ -88,28 +85,6 @@ async function check(text: string, options: CheckExecutorOptions): Promise<void>
   process.stdout.write(json === true ? `${JSON.stringify(report, null, 2)}\n` : textOf(results, losesMoney, unknown))
   if (broken.length > 0) throw new Error(`the endpoint breaks ${broken.length} of ${results.length} rules`)
   if (isFailed) throw new Error('the rule about restarts could not be checked')
-}
-
-function addressOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isAccepted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url))
-  if (url === undefined || !isAccepted) throw new Error('URL must be an https address, or http to this machine')
-  if (url.username + url.password !== '') throw new Error('URL must not contain a user name or password')
-  return text
-}
-
-function readSecrets(path: string): readonly string[] {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new Error(`--secret-file cannot be read from ${path}: ${fileErrorText(error)}`)
-  }
-  const secrets = secretsOf(text)
-  if (secrets === undefined || secrets.length === 0) {
-    throw new Error(`--secret-file: ${path} does not contain a secret: whsec_ and 24 to 64 bytes in base64`)
-  }
-  return secrets
 }
 
 function documentOf({ name, rule, violation, notChecked, losesMoney }: CheckResult) {

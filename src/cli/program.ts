@@ -7,6 +7,7 @@ import { registerAdmin } from './admin/admin.ts'
 import { registerCheckConfig } from './check-config.ts'
 import { registerCheckExecutor } from './check-executor.ts'
 import { registerCheckPublisher } from './check-publisher.ts'
+import { registerCheckScreening } from './check-screening.ts'
 import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
 import { registerExport } from './export.ts'
@@ -38,6 +39,7 @@ export function createProgram(): Command {
   registerCheckConfig(program)
   registerCheckExecutor(program)
   registerCheckPublisher(program)
+  registerCheckScreening(program)
   registerMigrate(program)
   registerDoctor(program)
   registerWatch(program)

@@ -77,6 +77,7 @@ describe('--help', () => {
     'check-config',
     'check-executor',
     'check-publisher',
+    'check-screening',
     'migrate',
     'watch',
     'verify',

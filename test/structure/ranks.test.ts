@@ -59,7 +59,7 @@ const AREAS: readonly Area[] = [
   {
     name: 'conformance/judge',
     imports: ['contract', 'platform/base'],
-    ranks: [['judge'], ['stream'], ['executor', 'publisher', 'receipts']],
+    ranks: [['judge'], ['stream'], ['executor', 'publisher', 'receipts', 'screening']],
   },
   {
     name: 'conformance/stimulus',

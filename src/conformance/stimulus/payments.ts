@@ -7,22 +7,14 @@ import { request as requestHttps } from 'node:https'
 import { outcomeOf } from '../../money/deliveries/webhook-answer.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { postWebhook } from '../../platform/webhooks/request.ts'
-import { signatureHeaders } from '../../platform/webhooks/signature.ts'
-import type { Change, Cut, PaymentSender, Sent } from '../judge/executor/executor-checks.ts'
+import type { Cut, PaymentSender } from '../judge/executor/executor-checks.ts'
+import type { Change, Sent } from '../judge/signed-request.ts'
+import { changedRequest } from './changed-request.ts'
 
 const ANSWER_MILLISECONDS_MAX = 10_000
 
 export function createPaymentSender(url: string, secrets: readonly string[], clock: Clock): PaymentSender {
-  const requestOf = ({ id, body }: Sent, change: Change) => {
-    const {
-      secrets: signing = secrets,
-      ageSeconds = 0,
-      sentBody = body,
-      headers: adapt = (headers) => headers,
-    } = change
-    const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000) - ageSeconds
-    return { headers: adapt(signatureHeaders({ id, timestamp, body }, signing)), body: sentBody }
-  }
+  const requestOf = (delivery: Sent, change: Change) => changedRequest(delivery, change, { secrets, clock })
   return {
     url,
     clock,

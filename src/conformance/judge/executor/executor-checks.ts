@@ -4,10 +4,10 @@
  * the check also keeps what they cannot show (`notKnown`). docs/how-to/deliveries.md describes how an endpoint must
  * handle these requests.
  */
-import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
 import { Failed, type Outcome, runScenarios } from '../harness.ts'
+import { type Change, type Sent, UNTRUSTED, withTwoSignatures } from '../signed-request.ts'
 
 /** How a request for a payment ended. */
 export type PaymentOutcome =
@@ -49,11 +49,6 @@ export interface CheckResult {
 /** The outcome a test delivery requests: `metadata.tidegate_check`. */
 type Wanted = 'settle' | 'refuse'
 
-export interface Sent {
-  readonly id: string
-  readonly body: string
-}
-
 /** A test delivery's first result. */
 interface Result {
   readonly delivery: Sent
@@ -70,14 +65,6 @@ export interface ExecutorSession {
 
 export function newSession(sender: PaymentSender): ExecutorSession {
   return { sender, results: new Map(), hidesPayments: false }
-}
-
-/** Differences from an ordinary request. */
-export interface Change {
-  readonly secrets?: readonly string[]
-  readonly ageSeconds?: number
-  readonly sentBody?: string
-  readonly headers?: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
 }
 
 export class Violation extends Failed {
@@ -99,9 +86,6 @@ export interface ExecutorScenario {
 
 const PARALLEL = 10
 const REPEATS = 3
-/** Further from the current time than a receiver should accept. */
-const OLD_SECONDS = 3_600
-
 const CHECKS: readonly (readonly [name: string, rule: string, play: ExecutorScenario['play']])[] = [
   ['settles', 'a delivery is paid, and answered with SETTLED and a reference', settles],
   ['repeats', 'repeats of one webhook-id are answered with the first payment’s reference', repeats],
@@ -116,10 +100,18 @@ const CHECKS: readonly (readonly [name: string, rule: string, play: ExecutorScen
   ['changed-body', 'a known webhook-id with another amount pays nothing more and is not refused', changedBody],
   ['refusals', 'a refused delivery stays refused', refusals],
   ['unknown-members', 'unknown members change nothing', unknownMembers],
-  ['wrong-signature', 'a request signed with another secret is not answered with a success', wrongSignature],
-  ['no-signature', 'a request without a signature is not answered with a success', noSignature],
+  [
+    'wrong-signature',
+    'a request signed with another secret is not answered with a success',
+    distrusts('wrong-signature'),
+  ],
+  ['no-signature', 'a request without a signature is not answered with a success', distrusts('no-signature')],
   ['altered-body', 'a body altered after signing is not answered with a success', alteredBody],
-  ['old-timestamp', 'a request signed an hour ago, or in an hour, is not answered with a success', oldTimestamp],
+  [
+    'old-timestamp',
+    'a request signed an hour ago, or in an hour, is not answered with a success',
+    distrusts('old-timestamp'),
+  ],
   ['two-signatures', 'among several signatures one valid one is enough, in any place', twoSignatures],
   // The last one: it compares the answers to all others.
   ['own-references', 'every payment is answered with its own reference', ownReferences],
@@ -235,23 +227,15 @@ async function unknownMembers(executor: ExecutorSession): Promise<void> {
   referenceOf(await send(executor, { id, body: extended }))
 }
 
-async function wrongSignature(executor: ExecutorSession): Promise<void> {
-  await expectDistrust(executor, { secrets: [newSecret()] })
-}
-
-async function noSignature(executor: ExecutorSession): Promise<void> {
-  await expectDistrust(executor, { headers: ({ 'webhook-signature': _, ...rest }) => rest })
-  await expectDistrust(executor, { headers: (headers) => ({ ...headers, 'webhook-signature': '' }) })
+function distrusts(rule: keyof typeof UNTRUSTED): ExecutorScenario['play'] {
+  return async (executor) => {
+    for (const change of UNTRUSTED[rule]()) await expectDistrust(executor, change)
+  }
 }
 
 async function alteredBody(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   await expectDistrust(executor, { sentBody: delivery.body.replace('"1.25"', '"9.25"') }, delivery)
-}
-
-async function oldTimestamp(executor: ExecutorSession): Promise<void> {
-  await expectDistrust(executor, { ageSeconds: OLD_SECONDS })
-  await expectDistrust(executor, { ageSeconds: -OLD_SECONDS })
 }
 
 async function ownReferences(executor: ExecutorSession): Promise<void> {
@@ -272,18 +256,7 @@ function paidIn({ results }: ExecutorSession): readonly string[] {
 
 async function twoSignatures(executor: ExecutorSession): Promise<void> {
   const [secret = ''] = executor.sender.secrets
-  for (const secrets of [
-    [newSecret(), secret],
-    [secret, newSecret()],
-  ]) {
-    referenceOf(await send(executor, newDelivery('settle'), { secrets }))
-  }
-  // A signature with an unknown version precedes the known one.
-  const later = (headers: Readonly<Record<string, string>>) => ({
-    ...headers,
-    'webhook-signature': `v1a,${Buffer.alloc(64).toString('base64')} ${headers['webhook-signature']}`,
-  })
-  referenceOf(await send(executor, newDelivery('settle'), { headers: later }))
+  for (const change of withTwoSignatures(secret)) referenceOf(await send(executor, newDelivery('settle'), change))
 }
 
 /** Expects an answer without success, and one payment for the valid request that follows. */
@@ -328,10 +301,6 @@ function newDelivery(wanted: Wanted): Sent {
   const destination = { fiat: { fiat_account_id: 'tidegate-check' } }
   const data = { id, asset: 'USD', amount: '1.25', destination, metadata: { tidegate_check: wanted } }
   return { id, body: JSON.stringify({ type: 'delivery.requested', timestamp: new Date().toISOString(), data }) }
-}
-
-function newSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`
 }
 
 /** Sends a delivery, and keeps its first result. */
