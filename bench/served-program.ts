@@ -55,6 +55,7 @@ export async function withProgram<Result>(
     data_dir: folder,
     'log.level': 'error',
     'accounts.approval': 'auto',
+    'destinations.required': 'false',
     ...flags,
   }
   const words = Object.entries(all).flatMap(([key, value]) => [`--${key}`, value])

@@ -18,6 +18,7 @@ import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { propertySettings } from '../support/property.ts'
 import { Random } from '../support/random.ts'
 import { ensureBuilt, type Flags } from '../support/running-service.ts'
+import { UNGUARDED_FLAGS } from '../support/simulated-markets.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 import { Bank } from './money-model/bank.ts'
 import { compare, findStoreViolations } from './money-model/checks.ts'
@@ -91,6 +92,7 @@ async function runModel(engine: 'embedded' | 'postgres'): Promise<void> {
   let hasFourEyes = false
   let slots = 0
   const flagsOf = (name: string): Flags => ({
+    ...UNGUARDED_FLAGS,
     ...FLAGS,
     ...(engine === 'postgres' ? { 'store.url': url } : {}),
     ...(hasFourEyes ? { 'operator.four_eyes': '[approvals, settlements, controls, deposits, operators]' } : {}),

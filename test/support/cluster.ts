@@ -19,6 +19,7 @@ import {
   temporaryFolder,
 } from './running-service.ts'
 import { fetchToken } from './sample-client.ts'
+import { UNGUARDED_FLAGS } from './simulated-markets.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 export interface ClusterProcess {
@@ -143,6 +144,7 @@ export class Cluster {
       'bus.url': `nats://127.0.0.1:${nats.port}`,
       'store.url': store,
       'stream.drain_seconds': 0,
+      ...UNGUARDED_FLAGS,
       ...this.#options.flags,
       ...this.#options.flagsOf?.[name],
       ...more,

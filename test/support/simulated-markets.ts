@@ -9,7 +9,12 @@ export const SIMULATED_FLAGS = {
 }
 
 /** What `serve` has in a new store and most tests are not about: whatever needs a person first. */
-export const UNGUARDED_FLAGS = { 'accounts.approval': 'auto' }
+export const UNGUARDED_FLAGS = {
+  'accounts.approval': 'auto',
+  'destinations.required': 'false',
+  'destinations.approval': 'auto',
+  'destinations.cooling_hours': '0',
+}
 
 /** As command-line arguments. */
 export const SIMULATED_ARGS: readonly string[] = Object.entries(SIMULATED_FLAGS).flatMap(([key, value]) => [

@@ -53,6 +53,9 @@ export const DEMO_DEFAULTS = {
   'rest.sandbox': true,
   'banking.instructions': TEST_BANK,
   'accounts.approval': 'auto',
+  'destinations.required': false,
+  'destinations.approval': 'auto',
+  'destinations.cooling_hours': 0,
 } as const
 
 /** The markets using the simulator although it is not allowed, with their place in the setting. */

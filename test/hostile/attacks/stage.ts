@@ -11,6 +11,7 @@ import type { Readable } from 'node:stream'
 import { STREAM_SCOPE, servedScopes } from '../../../src/contract/scopes.ts'
 import { TEST_BANK } from '../../../src/service/config/banking.ts'
 import { market, OperatorApi } from '../../support/running-service.ts'
+import { UNGUARDED_FLAGS } from '../../support/simulated-markets.ts'
 import { newCustomer } from '../attacked-service.ts'
 import type { AttackContext } from '../family.ts'
 import { ProcessWatch } from '../process-watch.ts'
@@ -45,6 +46,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'simulator.allowed': 'true',
   'simulator.rate': '50',
   'banking.instructions': JSON.stringify(TEST_BANK),
+  ...UNGUARDED_FLAGS,
   markets: JSON.stringify(BASES.map((base) => market(base, 2, 25))),
 }
 

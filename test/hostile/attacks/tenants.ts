@@ -12,6 +12,8 @@ import type { Customer, Stage } from './stage.ts'
 const ACCOUNTS = '/v2/identity/accounts'
 const ADDRESSES = '/v2/transfer/deposit-addresses'
 const MEMOS = '/v2/transfer/fiat-deposit-instructions'
+const TO_ADDRESSES = '/v2/transfer/crypto-destination-addresses'
+const FIAT_ACCOUNTS = '/v2/transfer/fiat-accounts'
 const RULES = '/v2/orchestration/rules'
 const PROFILES = '/v2/profiles'
 const TRANSFERS = '/v2/transfer/transfers'
@@ -23,6 +25,8 @@ interface Records {
   readonly profile: string
   readonly address: string
   readonly memo: string
+  readonly toAddress: string
+  readonly fiatAccount: string
   readonly rule: string
   readonly transfer: string
   readonly orchestration: string
@@ -143,6 +147,47 @@ const TENANT_CASES: readonly TenantCase[] = [
     name: 'createFiatDepositInstructions for an account',
     ask: ({ account }, own) => [MEMOS, { profile_id: own.profile, account_id: account, fiat_network: 'CUBIX' }],
   },
+  ...list('listCryptoDestinationAddresses', TO_ADDRESSES, {
+    ids: ({ toAddress }) => toAddress,
+    ref_ids: ({ word }) => word,
+  }),
+  ...list('listFiatAccounts', FIAT_ACCOUNTS, {
+    ids: ({ fiatAccount }) => fiatAccount,
+    ref_ids: ({ word }) => word,
+  }),
+  {
+    operation: 'getCryptoDestinationAddress',
+    name: 'getCryptoDestinationAddress in the path',
+    ask: ({ toAddress }) => [`${TO_ADDRESSES}/${toAddress}`],
+  },
+  {
+    operation: 'getFiatAccount',
+    name: 'getFiatAccount in the path',
+    ask: ({ fiatAccount }) => [`${FIAT_ACCOUNTS}/${fiatAccount}`],
+  },
+  {
+    operation: 'createCryptoDestinationAddress',
+    name: 'createCryptoDestinationAddress for a profile',
+    ask: ({ profile }) => [
+      TO_ADDRESSES,
+      { ...TO_ADDRESS, ref_id: 'attack', crypto_network: 'BASE', profile_id: profile },
+    ],
+  },
+  {
+    operation: 'createFiatAccount',
+    name: 'createFiatAccount for a profile',
+    ask: ({ profile }) => [FIAT_ACCOUNTS, { ...FIAT_ACCOUNT, ref_id: 'attack', profile_id: profile }],
+  },
+  {
+    operation: 'deleteCryptoDestinationAddress',
+    name: 'deleteCryptoDestinationAddress in the path',
+    ask: ({ toAddress }) => [`${TO_ADDRESSES}/${toAddress}`],
+  },
+  {
+    operation: 'deleteFiatAccount',
+    name: 'deleteFiatAccount in the path',
+    ask: ({ fiatAccount }) => [`${FIAT_ACCOUNTS}/${fiatAccount}`],
+  },
   ...list('listRules', RULES, {
     ids: ({ rule: id }) => id,
     profile_id: ({ profile }) => profile,
@@ -209,6 +254,13 @@ const TENANT_CASES: readonly TenantCase[] = [
   },
 ]
 
+const TO_ADDRESS = { crypto_network: 'ETHEREUM', address: `0x${'12'.repeat(20)}` }
+const FIAT_ACCOUNT = {
+  fiat_network: 'CUBIX',
+  owner: { name: 'of the attacker', type: 'BUSINESS' },
+  account: { account_number: '12345678' },
+}
+
 function ask(
   stage: Stage,
   { token }: Customer,
@@ -235,6 +287,8 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
   const address = await made('createDepositAddress', ADDRESSES, addressBody(word))
   const memoBody = { profile_id: profile, fiat_network: 'CUBIX', ref_id: word }
   const memo = await made('createFiatDepositInstructions', MEMOS, memoBody)
+  const toAddress = await made('createCryptoDestinationAddress', TO_ADDRESSES, { ...TO_ADDRESS, ref_id: word })
+  const fiatAccount = await made('createFiatAccount', FIAT_ACCOUNTS, { ...FIAT_ACCOUNT, ref_id: word })
   const first = await made('createRule', RULES, rule(profile, { ref_id: word }))
   await made('createRule', RULES, rule(profile, { ref_id: `${word} 2` }))
   const deposit = await stage.operator.call<{ id: string }>('POST', '/deposits', {
@@ -255,6 +309,8 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
     profile,
     address: address.id!,
     memo: memo.id!,
+    toAddress: toAddress.id!,
+    fiatAccount: fiatAccount.id!,
     rule: first.rule.id,
     transfer: deposit.id,
     orchestration: orchestration.id!,
@@ -276,6 +332,8 @@ function absentRecords(): Records {
     profile: randomUUID(),
     address: randomUUID(),
     memo: randomUUID(),
+    toAddress: randomUUID(),
+    fiatAccount: randomUUID(),
     rule: randomUUID(),
     transfer: randomUUID(),
     orchestration: randomUUID(),
@@ -286,10 +344,9 @@ function absentRecords(): Records {
 
 /** A response without the members that are specific to one request or record. */
 function comparable({ status, text }: Answer, records: Records): string {
-  const { account, profile, address, memo, rule: ruleId, transfer, orchestration, word } = records
-  const names = [account, profile, address, memo, ruleId, transfer, orchestration, word]
+  const { cursors: _, ...names } = records
   let body = text
-  for (const name of names) body = body.replaceAll(name, 'NAME')
+  for (const name of Object.values(names)) body = body.replaceAll(name, 'NAME')
   return `${status} ${body.replaceAll(/"(request_id|id|created_at|updated_at|ref_id)":"[^"]*"/g, '"$1":""')}`
 }
 
@@ -320,9 +377,15 @@ export const tenantIsolation: Attack = {
       ]
       const [left, right] = [comparable(foreign, other), comparable(unknown, absent)]
       findings.check(left === right, `${name}: ${left.slice(0, 150)} instead of ${right.slice(0, 150)}`)
-      const shown = [other.account, other.address, other.rule, other.transfer, other.orchestration].filter(
-        (id) => foreign.text.includes(id) && foreign.status === 200,
-      )
+      const shown = [
+        other.account,
+        other.address,
+        other.toAddress,
+        other.fiatAccount,
+        other.rule,
+        other.transfer,
+        other.orchestration,
+      ].filter((id) => foreign.text.includes(id) && foreign.status === 200)
       findings.check(shown.length === 0, `${name} showed ${shown.join()}`)
     }
     const missing = (Object.keys(OPERATIONS) as OperationId[]).filter(
