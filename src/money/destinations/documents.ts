@@ -24,6 +24,26 @@ export function operatorDocument(row: DestinationRow, key: Key, isFull = false):
   }
 }
 
+/** What people recognise it by, without bank details. Without a key, a fiat account has no number. */
+export function destinationFacts(row: DestinationRow, key: Key): Readonly<Record<string, string>> {
+  const { kind, nickname, ref_id, network, address, memos, status, usable_at, details, id } = row
+  const isReadable = details !== null && key !== undefined
+  const { account_number, iban } = isReadable ? maskedAccount(decryptDetails(key, id, details).account) : {}
+  const number = account_number ?? iban
+  const [memo = ''] = memos
+  return {
+    kind,
+    nickname,
+    ref_id,
+    network,
+    ...(address === null ? {} : { address }),
+    ...(number === undefined ? {} : { account_number: number }),
+    ...(memo === '' ? {} : { memo }),
+    status,
+    usable_at,
+  }
+}
+
 function namesOf({ id, customer_id, profile_id, ref_id, nickname }: DestinationRow) {
   return { id, customer_id, ...(profile_id === null ? {} : { profile_id }), ref_id, nickname }
 }

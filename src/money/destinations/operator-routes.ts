@@ -76,7 +76,7 @@ export function registerDestinationOperatorRoutes(
       write(async (transaction) => {
         const id = idOf(request.params.id)
         await requireSeen(request, async () => shown((await lockDestination(transaction, id)) ?? noDestination()))
-        return await approveDestination(transaction, operatorActor(request), id, request.body)
+        return await approveDestination(transaction, operatorActor(request), id, request.body, encryptionKey)
       }),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(

@@ -138,7 +138,7 @@ function registerOwn(
       if (!isUuid(id)) noDestination()
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const row = await db.transaction((transaction: Transaction<DestinationTables>) =>
-        deleteDestination(transaction, writer, kind, id.toLowerCase()),
+        deleteDestination(transaction, writer, kind, id.toLowerCase(), registrar.encryptionKey),
       )
       return shown(row)
     },

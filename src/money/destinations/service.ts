@@ -3,6 +3,7 @@
  * audit row, without bank details. A request for the current state changes nothing and writes no row.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
+import { type Notice, queueNotice } from '../../access/notices/queue.ts'
 import type { FiatNetwork } from '../../contract/assets.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -14,7 +15,7 @@ import type { Quotas } from '../accounts/quotas.ts'
 import { refuseOwnAddress } from '../deposit-instructions/address-owner.ts'
 import { addressKeyOf, shownAddress } from './address-key.ts'
 import { type BankDetails, encryptDetails } from './bank-details.ts'
-import { destinationDocument } from './documents.ts'
+import { destinationDocument, destinationFacts } from './documents.ts'
 import { type DestinationKind, type DestinationStatus, NO_MEMO, stepTo } from './model.ts'
 import {
   changeDestination,
@@ -36,10 +37,12 @@ export interface RegistrationSettings {
 
 export interface Registrar {
   readonly quotas: Quotas
-  readonly encryptionKey: EncryptionKey | undefined
+  readonly encryptionKey: Key
   /** The current settings. */
   settings(): RegistrationSettings
 }
+
+type Key = EncryptionKey | undefined
 
 interface Writer {
   readonly customerId: string
@@ -127,6 +130,7 @@ async function register(
     usable_at: row.usable_at,
   }
   await writeAudit(transaction, { actor, action: 'destination.create', subject: row.id, detail })
+  await queueNotice(transaction, noticeOf('destination.created', row, encryptionKey))
   return row
 }
 
@@ -136,11 +140,14 @@ export async function deleteDestination(
   { customerId, actor }: Writer,
   kind: DestinationKind,
   id: string,
+  key: Key,
 ): Promise<DestinationRow> {
   const row = (await lockDestination(transaction, id, { customerId, kind })) ?? noDestination()
   if (hasState(row, 'DELETED')) return row
   await writeAudit(transaction, { actor, action: 'destination.delete', subject: id, detail: { from: row.status } })
-  return await changeDestination(transaction, id, { status: 'DELETED' })
+  const deleted = await changeDestination(transaction, id, { status: 'DELETED' })
+  await queueNotice(transaction, noticeOf('destination.deleted', deleted, key))
+  return deleted
 }
 
 /**
@@ -152,6 +159,7 @@ export async function approveDestination(
   actor: string,
   id: string,
   { usable_at, reason }: { readonly usable_at?: string; readonly reason?: string },
+  key: Key,
 ): Promise<DestinationRow> {
   const row = (await lockDestination(transaction, id)) ?? noDestination()
   const isActive = hasState(row, 'ACTIVE')
@@ -167,6 +175,7 @@ export async function approveDestination(
   })
   const detail = { from: row.status, usable_at: changed.usable_at, ...(reason === undefined ? {} : { reason }) }
   await writeAudit(transaction, { actor, action: 'destination.approve', subject: id, detail })
+  await queueNotice(transaction, noticeOf('destination.approved', changed, key))
   return changed
 }
 
@@ -185,6 +194,10 @@ export async function rejectDestination(
     detail: { from: row.status, reason },
   })
   return await changeDestination(transaction, id, { status: 'REJECTED', rejectReason: reason })
+}
+
+function noticeOf(type: Notice['type'], row: DestinationRow, key: Key): Notice {
+  return { customerId: row.customer_id, type, subject: row.id, facts: destinationFacts(row, key) }
 }
 
 /** Whether it already has the requested state. Throws 409 when there is no transition to it. */

@@ -1,5 +1,6 @@
 /** The operator's calls for destinations: lists, full numbers, approvals and the second person for an earlier time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../../src/platform/store/sql.ts'
 import { FIAT_ACCOUNTS, fiatBody, registerAddress } from '../../support/destinations.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 
@@ -83,6 +84,24 @@ describe('destinations for the operator', () => {
     expect(Date.parse(confirmed.body.usable_at)).toBeLessThan(Date.parse(fiat.usable_at))
     expect(await audited(fiat.id)).toContainEqual(['destination.approve', 'operator:grace'])
     expect(await audited(fiat.id)).not.toContainEqual(['destination.read_numbers', 'operator:grace'])
+  })
+
+  it('registering, approving and deleting a destination queue a notice without bank details', async () => {
+    const { body } = await customer.call('POST', FIAT_ACCOUNTS, fiatBody())
+    await customer.call('DELETE', `${FIAT_ACCOUNTS}/${body.id}`)
+    node.live.config = { ...node.live.config, 'destinations.approval': 'required' }
+    const { body: address } = await registerAddress(customer, { crypto_network: 'ARBITRUM_ONE' })
+    await ask('ada', 'POST', `/destinations/${address.id}/approve`, {})
+    const { rows } = await sql<{ type: string; facts: object }>`
+      select type, facts from notices where subject in (${body.id}, ${address.id}) order by created_at, id
+    `.execute(node.db.tables())
+    expect(rows.map(({ type }) => type.replace('destination.', ''))).toEqual([
+      ...['created', 'deleted'],
+      ...['created', 'approved'],
+    ])
+    expect(rows[0]?.facts).toMatchObject({ kind: 'FIAT', account_number: '****3210', nickname: body.ref_id })
+    expect(rows[3]?.facts).toMatchObject({ network: 'ARBITRUM_ONE', address: address.address, status: 'ACTIVE' })
+    expect(JSON.stringify(rows)).not.toContain('9876543210')
   })
 
   it('an approval without usable_at needs one person unless operator.four_eyes lists approvals', async () => {

@@ -26,7 +26,9 @@ const OWN = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const ORDERS_PER_CUSTOMER = 20
 const HOURS_MAX = 24
 
-const { seed = 0, numRuns = 0 } = propertySettings(200)
+/** For each mode. */
+const ORDERS = process.env.TIDEGATE_LONG === '1' ? 5_000 : 20
+const { seed = 0 } = propertySettings(1)
 
 /** One thief: the customer whose secret it has, and whatever the answers have shown. */
 interface Thief {
@@ -80,7 +82,10 @@ async function rob(random: Random): Promise<Thief> {
     ['createCryptoDestinationAddress', [wallet.id]],
     ['createFiatAccount', [bank.id]],
   ])
-  return { customer, account, own, random, ids, elapsedHours: 0 }
+  const thief = { customer, account, own, random, ids, elapsedHours: 0 }
+  // The customer's own rule pays its wallet.
+  await proceed(thief)
+  return thief
 }
 
 const elapse = (ids: readonly string[], hours: number) =>
@@ -216,10 +221,9 @@ describe('a stolen client secret', () => {
       node.live.config = { ...node.live.config, 'destinations.approval': approval }
       const operations = (Object.keys(OPERATIONS) as OperationId[]).filter((id) => id !== 'createSandboxDeposit')
       const random = new Random(seed)
-      const orders = Math.max(1, Math.floor(numRuns / 2))
-      for (let order = 0; order < orders; order += ORDERS_PER_CUSTOMER) {
+      for (let order = 0; order < ORDERS; order += ORDERS_PER_CUSTOMER) {
         const thief = await rob(random)
-        for (let each = 0; each < Math.min(ORDERS_PER_CUSTOMER, orders - order); each++) {
+        for (let each = 0; each < Math.min(ORDERS_PER_CUSTOMER, ORDERS - order); each++) {
           const writes = operations.filter((id) => OPERATIONS[id].method !== 'GET' || random.chance(0.1))
           for (const id of shuffled(writes, random)) await call(thief, id)
           await proceed(thief)
@@ -230,7 +234,6 @@ describe('a stolen client secret', () => {
       `.execute(node.db.tables())
       const paid = rows.filter(({ attempt }) => attempt > 0)
       for (const { destination } of paid) expect(registered).toContainEqual(destination)
-      // The customers' own destinations were paid meanwhile.
       expect(paid.length).toBeGreaterThan(0)
     },
   )
