@@ -28,6 +28,7 @@ const ON_EACH_ENGINE = [
  * and in the long run on each.
  */
 const ON_POSTGRES_ALONE = [
+  'test/money/controls/movements.test.ts',
   'test/money/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
   'test/access/clients/{customer-search,directory-changes}.test.ts',
   'test/money/destinations/{gate,migration,registration}.test.ts',

@@ -8,14 +8,14 @@ import type { World } from './world.ts'
 /** Changes some parties' flags and what is paused. Each gate is open most of the time. */
 export async function closeAndOpen(world: World, db: Db, random: Random): Promise<void> {
   for (const party of world.parties) {
-    party.isEnabled = random.chance(0.85)
-    party.isBlocked = random.chance(0.25)
-    party.isApproved = random.chance(0.75)
-    party.isOwing = random.chance(0.25)
-    party.isPayeeUsable = random.chance(0.75)
+    party.isEnabled = random.chance(0.9)
+    party.isBlocked = random.chance(0.2)
+    party.isApproved = random.chance(0.85)
+    party.isOwing = random.chance(0.2)
+    party.isPayeeUsable = random.chance(0.85)
     await store(party, db)
   }
-  world.circumstances.pausedAssets = random.chance(0.25) ? [random.pick(['USDC', 'USDG'])] : []
+  world.circumstances.pausedAssets = random.chance(0.2) ? [random.pick(['USDC', 'USDG'])] : []
   world.circumstances.areDeliveriesPaused = random.chance(0.15)
   await storePauses(world, db)
 }

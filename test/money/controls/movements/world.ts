@@ -33,7 +33,7 @@ import {
 } from './model.ts'
 
 /** Where a worker, an executor or a caller may die. */
-const POINTS = ['statement', 'before commit', 'after claim', 'after hand-out', 'after payment'] as const
+export const POINTS = ['statement', 'before commit', 'after claim', 'after hand-out', 'after payment'] as const
 
 type Point = (typeof POINTS)[number]
 
@@ -108,8 +108,8 @@ export class World {
     const chosen = random.integer(20)
     if (chosen < 3) return await this.#request()
     if (chosen < 6) return await this.#startByRule()
-    if (chosen < 10) return await this.convert(random.integer(2))
-    if (chosen < 13) return await this.handOut(random.integer(2))
+    if (chosen < 9) return await this.convert(random.integer(2))
+    if (chosen < 12) return await this.handOut(random.integer(2))
     if (chosen < 15) return await this.#report()
     if (chosen < 17) return await this.#release()
     if (chosen < 19) return await this.#allow()
@@ -117,7 +117,7 @@ export class World {
   }
 
   /** Whether the actor dies here. */
-  #dies(point: Point, probability = 0.12): boolean {
+  #dies(point: Point, probability = 0.15): boolean {
     if (!this.isDeadly || !this.#options.random.chance(probability)) return false
     this.kills.set(point, (this.kills.get(point) ?? 0) + 1)
     return true
@@ -223,7 +223,7 @@ export class World {
       this.handedOut.push({ ...movement })
       movement.handedOut++
       if (movement.isCancelled) this.violations.push(`a cancelled payment was handed out: ${movement.id}`)
-      if (this.#dies('after hand-out')) continue
+      if (this.#dies('after hand-out', 0.3)) continue
       this.#held.push({ deliveryId: deliveryId as string, attempt: attempt as number, movement })
     }
     return claimed?.length ?? 0
@@ -238,7 +238,7 @@ export class World {
     const isPaying = movement.isPaid || attempt > 1 || random.chance(0.85)
     if (isPaying) {
       movement.isPaid = true
-      if (this.#dies('after payment')) return
+      if (this.#dies('after payment', 0.3)) return
     }
     try {
       await this.#inTransaction<unknown>((transaction) =>
