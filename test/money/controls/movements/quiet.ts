@@ -70,7 +70,7 @@ function faultOf(row: Row, movement: Movement, { circumstances }: World): string
   if (status === 'COMPLETED')
     return movement.isPayment && !movement.isPaid ? 'it is COMPLETED and was not paid' : undefined
   if (status === 'FAILED') {
-    if (fail_code === 'CANCELLED') return movement.isCancelled ? undefined : 'it is CANCELLED, and nobody cancelled it'
+    if (fail_code === 'CANCELLED') return movement.isCancelled ? undefined : 'it is CANCELLED without a cancellation'
     return fail_code === 'OPERATOR_FAILED' && !movement.isPaid ? undefined : `it failed with ${fail_code}`
   }
   const closed = mustBeClosed(movement, step ?? 'convert', circumstances)
