@@ -38,6 +38,7 @@ const ON_POSTGRES_ALONE = [
   'test/access/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
   'test/money/orchestrations/{cancel,convert,kills,lock-order,orchestrations,runner,simulation,versions}.test.ts',
   'test/rest/{creation-order,foreign-locks}.test.ts',
+  'test/money/limits/{concurrent,limits,oracle}.test.ts',
   'test/money/rules/{rule-quotas,rules}.test.ts',
   'test/money/transfers/*.test.ts',
 ]

@@ -12,6 +12,7 @@ import { createLog } from '../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
 import type { Db } from '../src/platform/store/db.ts'
 import { sql } from '../src/platform/store/sql.ts'
+import { OPEN_GATES } from '../test/support/gates.ts'
 import { convertSettings } from '../test/support/orchestrations.ts'
 import { configOf } from '../test/support/rest.ts'
 
@@ -39,11 +40,7 @@ export function startOrchestrationService(db: Db): OrchestrationService {
   const depositSettings = {
     conversions: { assets: config.assets, parAssets: config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
-    gates: {
-      reviewAbove: { deposits: new Map(), payments: new Map() },
-      destinations: { isRequired: false, isSandbox: false },
-      needsAccountApproval: false,
-    },
+    gates: OPEN_GATES,
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }

@@ -80,6 +80,12 @@ export const OPERATIONS = {
     scope: 'transfer:read_transfer',
     summary: 'Get one transfer',
   },
+  listLimits: {
+    method: 'GET',
+    path: '/v2/transfer/limits',
+    scope: 'transfer:read_transfer',
+    summary: 'List the own limits and their use',
+  },
   listDepositAddresses: {
     method: 'GET',
     path: '/v2/transfer/deposit-addresses',

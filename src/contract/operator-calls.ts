@@ -34,6 +34,8 @@ export interface OperatorCallRow {
   readonly alwaysWith?: string
   /** Under four eyes, the answer to the request has the credential, which the confirmation makes valid. */
   readonly issues?: CallIssue
+  /** The member that names the record: in the body, or in the query of the call that shows it. */
+  readonly recordBy?: 'customer_id'
   readonly summary: string
 }
 
@@ -153,6 +155,13 @@ export const OPERATOR_CALLS = {
     role: 'treasurer',
     fourEyes: 'controls',
     summary: 'Pause or resume assets, networks, pairs or deliveries',
+  },
+  'GET /limits': { role: 'viewer', recordBy: 'customer_id', summary: 'Show a customer’s limits and their use' },
+  'PUT /limits': {
+    role: 'treasurer',
+    fourEyes: 'controls',
+    recordBy: 'customer_id',
+    summary: 'Replace a customer’s own limits',
   },
   'GET /deliveries': { role: 'viewer', machines: ['executor'], summary: 'List deliveries' },
   'GET /deliveries/:id': { role: 'viewer', machines: ['executor'], summary: 'Get a delivery' },
@@ -274,6 +283,13 @@ export function recordCallOf(call: OperatorCallId): OperatorCallId | undefined {
   const [record] = /^.*?\/:\w+/.exec(path) ?? (method === 'POST' ? [] : [path])
   const shown = `GET ${record}`
   return Object.hasOwn(OPERATOR_CALLS, shown) ? (shown as OperatorCallId) : undefined
+}
+
+/** The id in the member that names a call's record. Undefined: the path names it. */
+export function recordIdIn(call: OperatorCallId, members: Readonly<Record<string, unknown>>): string | undefined {
+  const row: OperatorCallRow = OPERATOR_CALLS[call]
+  const id = row.recordBy === undefined ? undefined : members[row.recordBy]
+  return typeof id === 'string' ? id : undefined
 }
 
 /** The calls that show the records changed under four eyes. */

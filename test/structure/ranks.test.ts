@@ -37,6 +37,7 @@ const AREAS: readonly Area[] = [
       ['gates'],
       ['deposit-instructions', 'screening', 'transfers'],
       ['destinations'],
+      ['limits'],
       ['controls'],
       ['deliveries', 'rules'],
       ['orchestrations'],

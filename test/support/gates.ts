@@ -5,6 +5,7 @@ import type { GateSettings } from '../../src/money/controls/gates.ts'
 export const OPEN_GATES: GateSettings = {
   reviewAbove: { deposits: new Map(), payments: new Map() },
   needsAccountApproval: false,
+  limits: [],
   destinations: { isRequired: false, isSandbox: false },
 }
 

@@ -17,6 +17,7 @@ import {
   type OperatorCallId,
   type OperatorCallRow,
   RECORD_CALLS,
+  recordIdIn,
 } from '../../contract/operator-calls.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { isObject, membersOf } from '../../platform/base/json-value.ts'
@@ -131,13 +132,18 @@ export async function answerWithRequest(
 
 /** The record shown by a call, with the waiting requests about it. Unchanged when there are none. */
 export async function withPendingRequests(
-  { params, operator }: { readonly params: unknown; readonly operator: CallingOperator },
+  {
+    params,
+    query,
+    operator,
+  }: { readonly params: unknown; readonly query: unknown; readonly operator: CallingOperator },
   call: OperatorCallId,
   record: unknown,
   { db, clock }: FourEyesOptions,
 ): Promise<unknown> {
   if (!RECORD_CALLS.has(call) || !isObject(record) || isMachineRole(operator.role)) return record
-  const subject = subjectOf(call, params as Readonly<Record<string, string>>, {})
+  const given = isObject(query) ? query : {}
+  const subject = subjectOf(call, params as Readonly<Record<string, string>>, given)
   const pending = await pendingRequests(db, call, subject, clock.wallInstant().milliseconds)
   return pending.length === 0 ? record : withMember(record, 'pending_requests', pending)
 }
@@ -153,6 +159,8 @@ function subjectOf(
 ): string {
   if (id !== undefined) return idOf(id)
   if (name !== undefined) return name
+  const named = recordIdIn(call, body)
+  if (named !== undefined) return named.toLowerCase()
   const noun = call.split('/')[1] as string
   if (!call.startsWith('POST ')) return noun
   const own = [body.name, body.reference, body.external_id].find((value) => typeof value === 'string')

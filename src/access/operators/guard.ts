@@ -59,9 +59,9 @@ export function guardOperatorCalls(app: FastifyInstance, options: OperatorGuardO
   })
   app.addHook('preSerialization', async (request, reply, payload) => {
     if (own.has(request) || reply.statusCode !== 200) return payload
-    const { params } = request
+    const { params, query } = request
     return await withPendingRequests(
-      { params, operator: operatorOf(request) },
+      { params, query, operator: operatorOf(request) },
       callOf(request, app.prefix),
       payload,
       options,

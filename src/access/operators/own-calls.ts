@@ -4,7 +4,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type OperatorCallId, recordCallOf } from '../../contract/operator-calls.ts'
+import {
+  OPERATOR_CALLS,
+  type OperatorCallId,
+  type OperatorCallRow,
+  recordCallOf,
+  recordIdIn,
+} from '../../contract/operator-calls.ts'
 import { Problem, type ProblemCode } from '../../platform/http/problem.ts'
 import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { SeenRecord } from './seen-records.ts'
@@ -16,6 +22,7 @@ const KEY_BYTES = 32
 export interface OwnCall {
   readonly call: OperatorCallId
   readonly params: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
   readonly body?: Readonly<Record<string, unknown>>
 }
 
@@ -32,7 +39,7 @@ export class OwnCalls {
   }
 
   /** Sends the call to the routes in `app`. */
-  async send(app: FastifyInstance, operator: CallingOperator, { call, params, body }: OwnCall) {
+  async send(app: FastifyInstance, operator: CallingOperator, { call, params, query, body }: OwnCall) {
     const [method = '', pattern = ''] = call.split(' ')
     const path = pattern.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
     // A client cannot guess it, and it is valid for one call.
@@ -42,8 +49,9 @@ export class OwnCalls {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     try {
       return await app.inject({
-        method: method as 'GET' | 'POST' | 'PATCH',
+        method: method as 'GET' | 'POST' | 'PATCH' | 'PUT',
         url: `${app.prefix}${path}`,
+        ...(query === undefined ? {} : { query: { ...query } }),
         headers: { host: 'localhost', [HEADER]: key, ...type },
         ...sent,
       })
@@ -59,11 +67,14 @@ export class OwnCalls {
   async readRecord(
     app: FastifyInstance,
     operator: CallingOperator,
-    { call, params }: OwnCall,
+    { call, params, body = {} }: OwnCall,
   ): Promise<SeenRecord | undefined> {
     const shown = recordCallOf(call)
     if (shown === undefined) return undefined
-    const answer = await this.send(app, { ...operator, keepsRecord: true }, { call: shown, params })
+    const { recordBy }: OperatorCallRow = OPERATOR_CALLS[shown]
+    const id = recordIdIn(call, body)
+    const query = recordBy === undefined || id === undefined ? {} : { query: { [recordBy]: id } }
+    const answer = await this.send(app, { ...operator, keepsRecord: true }, { call: shown, params, ...query })
     const document = answer.json() as SeenRecord
     if (answer.statusCode === 200) return document
     const { code, detail } = document as { readonly code: ProblemCode; readonly detail: string }

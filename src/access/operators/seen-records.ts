@@ -21,8 +21,8 @@ export interface FieldChange {
 const NO_VERSION = 'none'
 /** 128 bits from the digest. */
 const VERSION_CHARACTERS = 22
-/** Use times, which change without a decision. */
-const UNCOUNTED = ['last_login_at', 'last_used_at']
+/** Use, and its times, which change without a decision. */
+const UNCOUNTED = ['last_login_at', 'last_used_at', 'use']
 
 /** A digest over everything that an operator can decide by. */
 export function versionOf(record: SeenRecord | undefined): string {

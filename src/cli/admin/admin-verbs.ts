@@ -11,6 +11,7 @@ import { DELIVERY_NOUNS } from './admin-delivery-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
 import { DESTINATION_NOUNS } from './admin-destination-verbs.ts'
 import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
+import { LIMIT_NOUNS } from './admin-limit-verbs.ts'
 import { OPERATOR_NOUNS } from './admin-operator-verbs.ts'
 import { ORCHESTRATION_NOUNS } from './admin-orchestration-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
@@ -47,6 +48,7 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...DESTINATION_NOUNS,
   ...ORCHESTRATION_NOUNS,
   ...CONTROL_NOUNS,
+  ...LIMIT_NOUNS,
   ...DEPOSIT_NOUNS,
   ...CONVERSION_NOUNS,
   ...LEDGER_NOUNS,

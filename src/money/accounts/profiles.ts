@@ -32,6 +32,8 @@ export interface WritableProfile {
   readonly customerId: string
   /** Absent when the operator created the profile, without an account. */
   readonly account?: { readonly id: string; readonly identityId: string }
+  /** Whether its customer has limits of its own. Absent: not read. */
+  readonly hasLimits?: boolean
 }
 
 /** A profile in the customer's API. */
@@ -131,17 +133,19 @@ export async function profilesWithIds<Tables>(
     customer_id: string
     account_id: string | null
     identity_id: string | null
+    has_limits: boolean
   }>`
-    select profiles.id, profiles.customer_id, accounts.id as account_id, accounts.identity_id
+    select profiles.id, profiles.customer_id, accounts.id as account_id, accounts.identity_id,
+      exists (select from limit_overrides where limit_overrides.customer_id = profiles.customer_id) as has_limits
     from profiles left join accounts on accounts.profile_id = profiles.id
     where profiles.id = any(${[...new Set(ids)]}::uuid[])
   `.execute(transaction)
   return new Map(
-    rows.map(({ id, customer_id: customerId, account_id, identity_id }) => [
+    rows.map(({ id, customer_id: customerId, account_id, identity_id, has_limits: hasLimits }) => [
       id,
       account_id === null || identity_id === null
-        ? { id, customerId }
-        : { id, customerId, account: { id: account_id, identityId: identity_id } },
+        ? { id, customerId, hasLimits }
+        : { id, customerId, account: { id: account_id, identityId: identity_id }, hasLimits },
     ]),
   )
 }

@@ -15,6 +15,7 @@ import { readDestinationGate } from '../destinations/gate.ts'
 import type { DestinationPolicy } from '../destinations/standing.ts'
 import { closedGates, type GateFinding, type GateSubject } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
+import { type LimitSettings, readLimitGate } from '../limits/gate.ts'
 import { readScreening } from '../screening/ask.ts'
 import type { ScreeningSettings } from '../screening/model.ts'
 import { isStoreOther } from './store-identity.ts'
@@ -23,7 +24,7 @@ import { isStoreOther } from './store-identity.ts'
 export type ReviewLimits = ReadonlyMap<string, MinorUnits>
 
 /** The settings by which gates close. */
-export interface GateSettings {
+export interface GateSettings extends LimitSettings {
   /** The settings `review_above.deposits` and `review_above.payments`. */
   readonly reviewAbove: { readonly deposits: ReviewLimits; readonly payments: ReviewLimits }
   /** The setting `accounts.approval` is `required`. */
@@ -47,7 +48,7 @@ type Findings = readonly (readonly GateFinding[])[]
 const TERMS_READERS: readonly GateReader[] = [readDestinationGate]
 
 /** Gates that need the amount that leaves. Their subjects have one. */
-const AMOUNT_READERS: readonly GateReader[] = [readPaymentReview, readScreening]
+const AMOUNT_READERS: readonly GateReader[] = [readLimitGate, readPaymentReview, readScreening]
 
 /** Gates that hold a deposit when it is credited. Their subjects are deposits. */
 const DEPOSIT_READERS: readonly GateReader[] = [readDepositReview, readScreening]

@@ -4,7 +4,7 @@
  * commits.
  */
 import type { Transaction } from '../../platform/store/db.ts'
-import { forUpdate, locking } from '../../platform/store/lock-order.ts'
+import { forUpdate, locking, unlessLocked } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
 import { type GateCode, type GatesWait, type GateWait, gatesText } from '../gates/model.ts'
@@ -124,6 +124,23 @@ export async function wakeWaitingDeliveries<Tables>(
     update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
     where next_attempt_at is not null and waiting_for = ${reason}
       and ${profileId === undefined ? sql`true` : sql`profile_id = ${profileId}`}
+  `.execute(transaction)
+  await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
+/** Makes due whatever waits for these customers' limits, except deliveries held by another transaction. */
+export async function wakeLimitedDeliveries<Tables>(
+  transaction: Transaction<Tables>,
+  customerIds: readonly string[],
+): Promise<void> {
+  await sql`
+    with limited as (
+      select id from deliveries
+      where customer_id = any(${[...customerIds]}::uuid[]) and waiting_for = 'LIMIT' and next_attempt_at is not null
+      ${unlessLocked}
+    )
+    update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
+    from limited where deliveries.id = limited.id
   `.execute(transaction)
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }

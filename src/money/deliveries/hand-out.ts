@@ -12,6 +12,7 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { type GateSettings, readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
+import { lockLimits } from '../limits/gate.ts'
 import { type DeliveryChannel, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, endAttempts, failAll, giveUp } from './results.ts'
@@ -78,7 +79,7 @@ export async function handOut<Tables>(
   for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
     const due = await lockDue(transaction, request, request.limit - claimed.length)
     if (due.length === 0) break
-    const verdicts = await decide(transaction, due, owners.gates())
+    const { verdicts, isLimitLocked } = await decide(transaction, due, owners.gates())
     const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
     const handedOut = those('handed-out')
     await claim(transaction, owners, handedOut, request)
@@ -91,8 +92,8 @@ export async function handOut<Tables>(
     for (const row of those('overdue')) await giveUp(transaction, owners, row, detail)
     const own = those('own-address')
     await refuseOwnAddresses(transaction, owners, own)
-    // Their postings locked balances, so no more owners may be locked.
-    if (own.length > 0) break
+    // Their postings locked balances, so no more owners may be locked. No limit may be locked after another one.
+    if (own.length > 0 || isLimitLocked) break
   }
   return claimed
 }
@@ -122,7 +123,8 @@ export async function handOutOne<Tables>(
   if (channel !== 'manual') refuse('the delivery is sent to deliveries.webhook_url')
   if (is_running && executor === request.executor) return false
   if (is_running) refuse(`the delivery is claimed by ${executor}`)
-  const [verdict] = await decide(transaction, [{ ...row, is_overdue: false }], owners.gates())
+  const { verdicts } = await decide(transaction, [{ ...row, is_overdue: false }], owners.gates())
+  const [verdict] = verdicts
   if (verdict?.kind === 'blocked') refuse(`the delivery waits: ${verdict.wait.detail}`, verdict.wait.waitingFor)
   if (verdict?.kind === 'own-address') refuse(OWN_ADDRESS)
   await claim(transaction, owners, [row], { channel, ...request })
@@ -171,18 +173,22 @@ async function decide<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly (DeliveryRow & Pick<DueRow, 'is_overdue'>)[],
   settings: GateSettings,
-): Promise<readonly Verdict[]> {
-  const findings = await readGates(transaction, rows.map(deliveryGates), settings)
+): Promise<{ readonly verdicts: readonly Verdict[]; readonly isLimitLocked: boolean }> {
+  const subjects = rows.map(deliveryGates)
+  const limits = await lockLimits(transaction, subjects, settings)
+  await limits.count(subjects)
+  const findings = await readGates(transaction, subjects, settings)
   const areOwn = await areOwnAddresses(
     transaction,
     rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined)),
   )
-  return rows.map(({ is_overdue }, index): Verdict => {
+  const verdicts = rows.map(({ is_overdue }, index): Verdict => {
     if (is_overdue) return { kind: 'overdue' }
     if (areOwn[index] === true) return { kind: 'own-address' }
     const wait = waitingForOf(findings[index] ?? [])
     return wait === undefined ? { kind: 'handed-out' } : { kind: 'blocked', wait }
   })
+  return { verdicts, isLimitLocked: limits.isLocked }
 }
 
 /** A payment, as its gates see it. */
@@ -198,8 +204,9 @@ export function deliveryGates(row: DeliveryRow): GateSubject {
     destination,
     amount,
     isDelivery: true,
-    // The review stops only a delivery that was never handed out, because an earlier attempt may have paid.
-    openedGates: attempt === 0 ? row.opened_gates : [...row.opened_gates, 'REVIEW'],
+    // Limits and the review stop only a delivery that was never handed out, because an earlier attempt may have paid.
+    openedGates: attempt === 0 ? row.opened_gates : [...row.opened_gates, 'LIMIT', 'REVIEW'],
+    hasLimits: row.has_limits,
   }
 }
 

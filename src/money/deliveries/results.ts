@@ -128,8 +128,9 @@ export async function block<Tables>(
   owners: DeliveryOwners,
   row: DeliveryRow,
   wait: GatesWait,
-  secondsUntilNext: number,
+  secondsMin: number,
 ): Promise<void> {
+  const secondsUntilNext = Math.max(secondsMin, ...wait.gates.map(({ retrySeconds = 0 }) => retrySeconds))
   await sql`
     update deliveries set waiting_for = ${wait.waitingFor}, waiting_detail = ${wait.detail},
       gates = ${gatesText(wait)}::jsonb,

@@ -43,10 +43,14 @@ const ROW_COLUMNS = [
   'late',
 ] as const satisfies readonly (keyof DeliveriesTable)[]
 
-export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]>
+/** `has_limits`: whether the customer has limits of its own. */
+export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]> & { readonly has_limits: boolean }
 
 /** The columns in `DeliveryRow`, for SQL text. */
-export const rowColumns = sql.join(ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)))
+export const rowColumns = sql.join([
+  ...ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)),
+  sql`exists (select from limit_overrides where limit_overrides.customer_id = deliveries.customer_id) as has_limits`,
+])
 
 /**
  * Whether an executor holds a delivery. With `waiting_for` there is no running claim: a gate stopped the delivery after

@@ -79,7 +79,7 @@ export async function insertFiatInstructions<Tables>(
   assert(false, `one of ${ATTEMPTS_MAX} random memos is free`)
 }
 
-/** Creates a memo requested by a customer, with its audit row. Throws 409 for a `ref_id` that was used before. */
+/** Creates a memo requested by a customer, with its audit row. Throws 409 for a used `ref_id`. */
 export async function createFiatInstructions(
   transaction: Transaction<FiatInstructionTables>,
   supply: AddressSupply,

@@ -18,6 +18,8 @@ export interface Owner {
   readonly accountId: string | null
   /** The account's identity. */
   readonly identityId: string | null
+  /** Whether the customer has limits of its own. Absent: not read. */
+  readonly hasLimits?: boolean | undefined
 }
 
 /** The address or fiat instructions at which a payment arrived. At most one is set. */
@@ -66,9 +68,9 @@ export async function ownersOf<Tables>(
 ): Promise<ReadonlyMap<string, Owner>> {
   const profiles = await profilesWithIds(transaction, profileIds)
   return new Map(
-    [...profiles.values()].map(({ id, customerId, account }) => [
+    [...profiles.values()].map(({ id, customerId, account, hasLimits }) => [
       id,
-      { customerId, profileId: id, accountId: account?.id ?? null, identityId: account?.identityId ?? null },
+      { customerId, profileId: id, accountId: account?.id ?? null, identityId: account?.identityId ?? null, hasLimits },
     ]),
   )
 }

@@ -326,8 +326,10 @@ export async function completionsOf<Tables>(
     })),
     settings,
   )
+  const hasLimitsOf = ({ destination }: Completion['start']) =>
+    'profile' in destination ? owners.get(destination.profile.profile_id)?.hasLimits : undefined
   const subjects = completions.map(({ start, done }) => ({
-    ...conversionGates({ ...start, openedGates: [] }),
+    ...conversionGates({ ...start, openedGates: [], hasLimits: hasLimitsOf(start) }),
     amount: done.amounts.outgoing,
   }))
   const findings = await readAmountGates(transaction, subjects, settings.gates)

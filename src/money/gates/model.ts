@@ -29,6 +29,8 @@ export interface GateFinding {
   readonly code: GateCode
   /** For the operator, without an amount. */
   readonly detail: string
+  /** Seconds until it may be open. Absent: not known. */
+  readonly retrySeconds?: number
   /** How a customer's request is refused. Absent: the request is accepted, and its movement waits. */
   readonly refusal?: {
     readonly code: ProblemCode
@@ -72,6 +74,8 @@ export interface GateSubject {
   readonly isDelivery: boolean
   /** The gates that a release has opened for it. They close nothing. */
   readonly openedGates: readonly GateCode[]
+  /** Whether the customer has limits of its own. Absent: not known. */
+  readonly hasLimits?: boolean | undefined
 }
 
 /** The gates that a release may open. */

@@ -11,6 +11,7 @@ import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
+import { type LockedLimits, lockLimits } from '../limits/gate.ts'
 import { insertTransfers } from '../transfers/store.ts'
 import { type Done, priceAll } from './done.ts'
 import type { StepMetrics } from './metrics.ts'
@@ -64,6 +65,7 @@ export async function convertBatch<Tables>(
   settings: ConvertSettings,
 ): Promise<StepCounts> {
   const rows = await lockClaimed(transaction, claims)
+  const limits = await lockLimits(transaction, rows.map(conversionGates), settings.gates)
   const outcomes = await outcomesOf(transaction, rows, settings)
   const byId = new Map(claims.map((claim) => [claim.orchestrationId, claim]))
   // The outcomes are in row order.
@@ -72,7 +74,7 @@ export async function convertBatch<Tables>(
     claim: byId.get(row.id) as Claim,
     outcome: outcomes[index] as Outcome,
   }))
-  const steps = await withAmountGates(transaction, priced, settings.gates)
+  const steps = await withAmountGates(transaction, priced, settings.gates, limits)
   const done = steps.flatMap(({ row, outcome, wait }) =>
     outcome.kind === 'done' ? [{ row, done: outcome, wait }] : [],
   )
@@ -83,7 +85,8 @@ export async function convertBatch<Tables>(
   )
   await writeSteps(transaction, steps.map(changeOf))
   const isPutOff = ({ outcome }: Step) => outcome.kind === 'wait'
-  await putOffWork(transaction, claimsOf(steps.filter(isPutOff)))
+  const waiting = steps.filter(isPutOff)
+  await putOffWork(transaction, claimsOf(waiting), waiting.map(retrySecondsOf))
   await finishWork(transaction, claimsOf(steps.filter((step) => !isPutOff(step))))
   await writeMovements(transaction, done)
   const count = (kind: Outcome['kind']) => steps.filter(({ outcome }) => outcome.kind === kind).length
@@ -121,7 +124,7 @@ function chargeOf({ sourceAmount, isCharged }: ClaimedOrchestration, feeBps: num
 export type ConversionTerms = Pick<
   ClaimedOrchestration,
   'id' | 'customerId' | 'profileId' | 'sourceAsset' | 'destinationAsset' | 'source' | 'destination' | 'openedGates'
->
+> & { readonly hasLimits?: boolean | undefined }
 
 /** A conversion, as its gates see it before its result is known. */
 export function conversionGates(terms: ConversionTerms): GateSubject {
@@ -137,6 +140,7 @@ export function conversionGates(terms: ConversionTerms): GateSubject {
     amount: undefined,
     isDelivery: false,
     openedGates,
+    hasLimits: terms.hasLimits,
   }
 }
 
@@ -148,16 +152,15 @@ async function withAmountGates<Tables>(
   transaction: Transaction<Tables>,
   steps: readonly Omit<Step, 'wait'>[],
   settings: GateSettings,
+  limits: LockedLimits,
 ): Promise<readonly Step[]> {
-  const findings = await readAmountGates(
-    transaction,
-    steps.map(({ row, outcome }) => ({
-      ...conversionGates(row),
-      amount: outcome.kind === 'done' ? outcome.amounts.outgoing : undefined,
-      isDelivery: !('profile' in row.destination),
-    })),
-    settings,
-  )
+  const subjects = steps.map(({ row, outcome }) => ({
+    ...conversionGates(row),
+    amount: outcome.kind === 'done' ? outcome.amounts.outgoing : undefined,
+    isDelivery: !('profile' in row.destination),
+  }))
+  await limits.count(subjects)
+  const findings = await readAmountGates(transaction, subjects, settings)
   return steps.map((step, index): Step => {
     const wait = waitingForOf(findings[index] ?? [])
     const isInside = 'profile' in step.row.destination
@@ -230,6 +233,12 @@ async function writeMovements<Tables>(
     return delivery === undefined ? [] : [{ ...delivery, openedGates: row.openedGates, wait }]
   })
   await createDeliveries(transaction, deliveries)
+}
+
+/** The time before which a closed gate will not open. */
+function retrySecondsOf({ outcome }: Step): number {
+  const gates = outcome.kind === 'wait' ? (outcome.gates ?? []) : []
+  return Math.max(0, ...gates.map(({ retrySeconds = 0 }) => retrySeconds))
 }
 
 function claimsOf(steps: readonly Step[]): readonly Claim[] {

@@ -77,19 +77,29 @@ export async function finishWork<Tables>(transaction: Transaction<Tables>, claim
 /**
  * Schedules the next attempt for claims whose orchestrations wait. The longer they have waited, the later it is, but
  * not after `expires_at` unless the wait extends it. Throws `ClaimLost` when a claim is lost.
+ *
+ * @param secondsMin the least time until the next attempt, by claim
  */
-export async function putOffWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
+export async function putOffWork<Tables>(
+  transaction: Transaction<Tables>,
+  claims: readonly Claim[],
+  secondsMin: readonly number[],
+): Promise<void> {
   if (claims.length === 0) return
   const { numAffectedRows } = await sql`
     update orchestration_queue as queue set next_attempt_at = greatest(
       clock_timestamp() + make_interval(secs => ${RETRY_SECONDS_MIN}),
+      clock_timestamp() + make_interval(secs => seconds_min),
       least(
         clock_timestamp() + make_interval(secs => ${RETRY_SECONDS_MAX}),
         clock_timestamp() + (clock_timestamp() - waiting_since) / 4,
         case when waiting_for <> all(${[...CLOCK_STOPPING]}::text[]) then expires_at end
       )
     )
-    from ${listed(claims)} join orchestrations on orchestrations.id = claims.orchestration_id
+    from ${listed(claims)}
+    join unnest(${claims.map(({ orchestrationId }) => orchestrationId)}::uuid[], ${secondsMin}::float8[])
+      as minimums (id, seconds_min) on minimums.id = claims.orchestration_id
+    join orchestrations on orchestrations.id = claims.orchestration_id
     where queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
   `.execute(transaction)
   refuseLost(claims, numAffectedRows)

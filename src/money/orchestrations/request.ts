@@ -15,6 +15,7 @@ import type { GateFinding } from '../gates/model.ts'
 import { formatAmount, parseAmount } from '../ledger/amounts.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
+import { lockLimits } from '../limits/gate.ts'
 import { destinationOf } from '../rules/destination.ts'
 import type { RuleDestination } from '../rules/model.ts'
 import { withNetworkName } from '../rules/schemas.ts'
@@ -81,14 +82,6 @@ export async function requestOrchestration<Tables>(
   const destination = await destinationOf(transaction, profile, requested, settings.gates.destinations)
   const asset = sourceAsset.symbol
   refuseNoEffect(profileId, destination, asset === destinationAsset)
-  const balances = await lockBalances(transaction, [{ profileId, asset }])
-  const times = await nextCreationTimes(transaction, [customerId])
-  // This customer's other requests wait for its clock's row, so none inserts the same ref_id afterwards.
-  const existing = await getOrchestration(transaction, customerId, { refId })
-  if (existing !== undefined) {
-    const meta = { existing: JSON.parse(existing) as unknown }
-    throw new Problem('already_exists', 'ref_id: an orchestration with this ref_id exists', { meta })
-  }
   const id = newId()
   const terms = {
     id,
@@ -102,7 +95,14 @@ export async function requestOrchestration<Tables>(
   }
   // The amount after a conversion is not known yet: its gates are read then.
   const amount = asset === destinationAsset ? sourceAmount - feeOf(sourceAmount, settings.feeBps) : undefined
-  refuseClosed((await readGates(transaction, [{ ...conversionGates(terms), amount }], settings.gates))[0])
+  const subject = { ...conversionGates(terms), amount }
+  const limits = await lockLimits(transaction, amount === undefined ? [] : [subject], settings.gates)
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  const times = await nextCreationTimes(transaction, [customerId])
+  // This customer's other requests wait for its clock's row, so none inserts the same ref_id afterwards.
+  await refuseUsedRefId(transaction, customerId, refId)
+  await limits.count([subject])
+  refuseClosed((await readGates(transaction, [subject], settings.gates))[0])
   refuseShort(balances({ profileId, asset }).available, sourceAmount, sourceAsset)
   await reserve(transaction, { id, profileId, asset, amount: sourceAmount })
   const start = {
@@ -133,6 +133,17 @@ export async function requestOrchestration<Tables>(
   }
   await writeAudit(transaction, { actor, action: 'orchestration.create', subject: id, detail })
   return (await getOrchestration(transaction, customerId, { id })) as string
+}
+
+async function refuseUsedRefId<Tables>(
+  transaction: Transaction<Tables>,
+  customerId: string,
+  refId: string,
+): Promise<void> {
+  const existing = await getOrchestration(transaction, customerId, { refId })
+  if (existing === undefined) return
+  const meta = { existing: JSON.parse(existing) as unknown }
+  throw new Problem('already_exists', 'ref_id: an orchestration with this ref_id exists', { meta })
 }
 
 /** Refuses a request whose amount would only be reserved and come back unchanged. */

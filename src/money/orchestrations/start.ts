@@ -3,9 +3,10 @@
  * caller reserves each amount in its profile's `in_transit`.
  */
 import type { Transaction } from '../../platform/store/db.ts'
-import { forUpdate } from '../../platform/store/lock-order.ts'
+import { forUpdate, unlessLocked } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
+import { wakeLimitedDeliveries } from '../deliveries/create.ts'
 import type { GateWait } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
@@ -106,6 +107,24 @@ export async function startOrchestrations<Tables>(
 /** Wakes the workers on all nodes when the transaction commits. */
 export async function notifyWork<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
+}
+
+/** Makes due whatever waits for these customers' limits, except records held by another transaction. */
+export async function wakeLimited<Tables>(
+  transaction: Transaction<Tables>,
+  customerIds: readonly string[],
+): Promise<void> {
+  await wakeLimitedDeliveries(transaction, customerIds)
+  await sql`
+    with limited as (
+      select orchestration_id from orchestration_queue where orchestration_id in (
+        select id from orchestrations where customer_id = any(${[...customerIds]}::uuid[]) and waiting_for = 'LIMIT'
+      ) ${unlessLocked}
+    )
+    update orchestration_queue as queue set next_attempt_at = least(next_attempt_at, clock_timestamp())
+    from limited where queue.orchestration_id = limited.orchestration_id
+  `.execute(transaction)
+  await notifyWork(transaction)
 }
 
 /**

@@ -1,18 +1,19 @@
 /**
  * Reads and writes orchestrations for the worker, for delivery results and for the operator's actions: many rows per
  * statement. It decides nothing. Every change writes one audit row, except when an unconverted orchestration still
- * waits for the same reason.
+ * waits for the same reason. A failure gives back what the movement has used of its limits.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
-import { unnested } from '../../platform/store/unnested.ts'
+import { type Column, unnested } from '../../platform/store/unnested.ts'
 import { type GateCode, type GateFinding, gatesText } from '../gates/model.ts'
 import type { Release } from '../gates/release.ts'
 import type { RuleSource } from '../rules/model.ts'
 import { CLOCK_STOPPING, type FailCode, type OrchestrationStatus, type Step, type WaitingFor } from './model.ts'
 import type { Amounts, Convertible } from './movements.ts'
 import { type Claim, listed } from './queue.ts'
+import { wakeLimited } from './start.ts'
 
 /** An orchestration at step `convert`, locked for the worker that holds its claim. */
 export interface ClaimedOrchestration extends Convertible {
@@ -23,6 +24,8 @@ export interface ClaimedOrchestration extends Convertible {
   readonly isExpired: boolean
   /** The gates that a release has opened for it. */
   readonly openedGates: readonly GateCode[]
+  /** Whether the customer has limits of its own. */
+  readonly hasLimits: boolean
 }
 
 /** An orchestration's new state. Without `waitingFor` a wait ends. Other absent members keep their values. */
@@ -71,7 +74,10 @@ export async function lockClaimed<Tables>(
           select from orchestrations as tried where tried.id = orchestrations.retry_of
             and tried.destination_asset = orchestrations.source_asset
             and tried.destination_amount = orchestrations.source_amount
-        ) as "isCharged", orchestrations.opened_gates as "openedGates", orchestrations.status, orchestrations.step
+        ) as "isCharged", orchestrations.opened_gates as "openedGates",
+        exists (
+          select from limit_overrides where limit_overrides.customer_id = orchestrations.customer_id
+        ) as "hasLimits", orchestrations.status, orchestrations.step
       from ${listed(claims)}
       join orchestration_queue as queue
         on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
@@ -81,11 +87,32 @@ export async function lockClaimed<Tables>(
       ${forUpdate(transaction, 'orchestration', ids)} of orchestrations
     )
     select id, "customerId", "profileId", "accountId", "sourceAsset", "sourceAmount", "destinationAsset", source,
-      destination, "destinationAccountId", metadata, "isExpired", "isCharged", "openedGates"
+      destination, "destinationAccountId", metadata, "isExpired", "isCharged", "openedGates",
+      "hasLimits"
     from locked where status = 'PROCESSING' and step = 'convert' order by id
   `.execute(transaction)
   return rows.map(({ sourceAmount, ...row }) => ({ ...row, sourceAmount: BigInt(sourceAmount) }))
 }
+
+const STEP_COLUMNS: readonly Column<StepChange>[] = [
+  ['id', 'uuid', ({ id }) => id],
+  ['status', 'text', ({ status }) => status],
+  ['step', 'text', ({ step }) => step],
+  ['waiting_for', 'text', ({ waitingFor }) => waitingFor ?? null],
+  ['waiting_detail', 'text', ({ waitingDetail }) => waitingDetail ?? null],
+  ['gates', 'jsonb', ({ gates }) => (gates === undefined ? null : gatesText({ gates }))],
+  ['fail_code', 'text', ({ failCode }) => failCode ?? null],
+  ['fail_detail', 'text', ({ failDetail }) => failDetail ?? null],
+  ['fee_amount', 'numeric', ({ conversion }) => conversion?.fee ?? null],
+  ['converted_amount', 'numeric', ({ conversion }) => conversion?.converted ?? null],
+  ['destination_amount', 'numeric', ({ conversion }) => conversion?.outgoing ?? null],
+  ['price', 'text', ({ conversion }) => conversion?.price ?? null],
+  ['price_source', 'text', ({ conversion }) => conversion?.priceSource ?? null],
+  ['source_transfer_id', 'uuid', ({ sourceTransferId }) => sourceTransferId ?? null],
+  ['destination_transfer_id', 'uuid', ({ destinationTransferId }) => destinationTransferId ?? null],
+  ['released', 'jsonb', ({ released }) => (released === undefined ? null : JSON.stringify(released))],
+  ['action', 'text', ({ action }) => action],
+]
 
 export async function writeSteps<Tables>(
   transaction: Transaction<Tables>,
@@ -93,27 +120,9 @@ export async function writeSteps<Tables>(
   actor = 'worker',
 ): Promise<void> {
   if (changes.length === 0) return
-  await sql`
+  const { rows } = await sql<{ readonly customer_id: string }>`
     with wanted as (
-      select * from ${unnested(changes, [
-        ['id', 'uuid', ({ id }) => id],
-        ['status', 'text', ({ status }) => status],
-        ['step', 'text', ({ step }) => step],
-        ['waiting_for', 'text', ({ waitingFor }) => waitingFor ?? null],
-        ['waiting_detail', 'text', ({ waitingDetail }) => waitingDetail ?? null],
-        ['gates', 'jsonb', ({ gates }) => (gates === undefined ? null : gatesText({ gates }))],
-        ['fail_code', 'text', ({ failCode }) => failCode ?? null],
-        ['fail_detail', 'text', ({ failDetail }) => failDetail ?? null],
-        ['fee_amount', 'numeric', ({ conversion }) => conversion?.fee ?? null],
-        ['converted_amount', 'numeric', ({ conversion }) => conversion?.converted ?? null],
-        ['destination_amount', 'numeric', ({ conversion }) => conversion?.outgoing ?? null],
-        ['price', 'text', ({ conversion }) => conversion?.price ?? null],
-        ['price_source', 'text', ({ conversion }) => conversion?.priceSource ?? null],
-        ['source_transfer_id', 'uuid', ({ sourceTransferId }) => sourceTransferId ?? null],
-        ['destination_transfer_id', 'uuid', ({ destinationTransferId }) => destinationTransferId ?? null],
-        ['released', 'jsonb', ({ released }) => (released === undefined ? null : JSON.stringify(released))],
-        ['action', 'text', ({ action }) => action],
-      ])}
+      select * from ${unnested(changes, STEP_COLUMNS)}
     ), before as (
       select orchestrations.id, orchestrations.waiting_for,
         orchestrations.waiting_for is distinct from wanted.waiting_for as is_new_wait,
@@ -147,13 +156,23 @@ export async function writeSteps<Tables>(
           or orchestrations.gates is distinct from wanted.gates)
       returning orchestrations.id, orchestrations.status, orchestrations.step, orchestrations.waiting_for, is_new_wait, action, released,
         orchestrations.waiting_detail, orchestrations.fail_code, orchestrations.fail_detail, orchestrations.price
+    ), uses as (
+      -- A late settlement counts again what the failure gave back.
+      update limit_uses set returned = wanted.status = 'FAILED' from wanted
+      where movement_id = wanted.id and wanted.status <> 'PROCESSING' and returned <> (wanted.status = 'FAILED')
+      returning customer_id, returned
+    ), audited as (
+      insert into audit (actor, action, subject, detail)
+      select ${actor}, action,
+        id::text,
+        jsonb_strip_nulls(jsonb_build_object('waiting_for', waiting_for, 'fail_code', fail_code,
+          'detail', coalesce(waiting_detail, fail_detail), 'price', price)) || coalesce(released, '{}')
+      from changed
+      where status <> 'PROCESSING' or step <> 'convert' or is_new_wait or released is not null
+      order by id
     )
-    insert into audit (actor, action, subject, detail)
-    select ${actor}, action, id::text,
-      jsonb_strip_nulls(jsonb_build_object('waiting_for', waiting_for, 'fail_code', fail_code,
-        'detail', coalesce(waiting_detail, fail_detail), 'price', price)) || coalesce(released, '{}')
-    from changed
-    where status <> 'PROCESSING' or step <> 'convert' or is_new_wait or released is not null
-    order by id
+    select distinct customer_id from uses where returned
   `.execute(transaction)
+  const customers = rows.map(({ customer_id }) => customer_id)
+  if (customers.length > 0) await wakeLimited(transaction, customers)
 }

@@ -1,4 +1,4 @@
-/** Counts the ACTIVE rules with a fiat source, by the bank details that they need. Read-only. */
+/** Counts the ACTIVE rules with a fiat source, by the needed bank details. Read-only. */
 import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import type { Kysely } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'

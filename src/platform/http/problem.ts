@@ -92,6 +92,12 @@ export const PROBLEMS = {
     meaning: 'the destination is new, and is paid from `meta.usable_at` on',
     meta: ['usable_at'],
   },
+  limit_exceeded: {
+    status: 403,
+    meaning:
+      'the amount is above a limit on what leaves the customer’s profiles. `meta.limit`, `meta.used` and `meta.available` are amounts. At `meta.next_release_at` some of the used amount is released; absent: waiting does not help',
+    meta: ['limit', 'used', 'available', 'next_release_at'],
+  },
   insufficient_funds: {
     status: 403,
     meaning: 'the profile has too little of the asset available. `meta.available` and `meta.needed` are the amounts',

@@ -20,6 +20,8 @@ const ORDER = [
   'destination',
   'account',
   'orchestration',
+  /** A customer's use of its limits in one asset. */
+  'limit',
   /**
    * The orchestration or the returned deposit for a locked delivery. Many may follow each other in any order: the
    * delivery's lock keeps others away, and the deposit's orchestration has failed before its money is returned.

@@ -4,7 +4,7 @@
  */
 import type { OperationId } from '../../contract/operations.ts'
 import { DESTINATION_EXAMPLES } from './destination-examples.ts'
-import { FIAT_EXAMPLES } from './fiat-examples.ts'
+import { FIAT_AND_LIMIT_EXAMPLES } from './fiat-examples.ts'
 
 export interface OperationExample {
   /** The description, in addition to the summary. */
@@ -325,7 +325,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     request: { profile_id: PROFILE_ID, crypto_network: 'BITCOIN', ref_id: 'address-1001' },
     answer: DEPOSIT_ADDRESS,
   },
-  ...FIAT_EXAMPLES,
+  ...FIAT_AND_LIMIT_EXAMPLES,
   listRules: {
     description: 'Rules in every status, unless filtered by `status`.',
     answered: 'One page of rules',

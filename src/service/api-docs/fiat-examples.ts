@@ -1,4 +1,4 @@
-/** The descriptions and examples for the operations on fiat deposit instructions. Pure. */
+/** The descriptions and examples for the operations on fiat deposit instructions and limits. Pure. */
 
 const PROFILE_ID = '01932b5e-7d1c-7a11-8c3e-27a4b1d05f02'
 
@@ -22,7 +22,7 @@ const FIAT_INSTRUCTIONS = {
   created_at: '2026-11-20T12:01:00.000Z',
 }
 
-export const FIAT_EXAMPLES = {
+export const FIAT_AND_LIMIT_EXAMPLES = {
   listFiatDepositInstructions: {
     description: 'The memos of the customer’s rules, and those created without a rule, with their bank details.',
     answered: 'One page of fiat deposit instructions',
@@ -36,5 +36,24 @@ export const FIAT_EXAMPLES = {
     answered: 'The instructions',
     request: { profile_id: PROFILE_ID, fiat_network: 'WIRE', account_type: 'ABA', ref_id: 'memo-1001' },
     answer: FIAT_INSTRUCTIONS,
+  },
+  listLimits: {
+    description:
+      'Limits on what leaves the customer’s profiles: payments, and movements to other profiles. `day` is the last 24 h in ' +
+      'hourly buckets. A limit per destination has one item for all destinations without use, and one per used destination.',
+    answered: 'The limits in force',
+    answer: {
+      items: [
+        {
+          scope: 'customer',
+          asset: 'USDC',
+          window: 'day',
+          limit: '50000',
+          used: '12500',
+          available: '37500',
+          next_release_at: '2026-11-21T10:00:00.000Z',
+        },
+      ],
+    },
   },
 } as const

@@ -78,7 +78,7 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
     steps: ['orchestrations', 'deliveries', 'screening', 'desk'],
   },
   { name: 'Ledger', description: 'Balances and postings', steps: ['profiles', 'ledger'] },
-  { name: 'Controls', description: 'What is paused', steps: ['controls'] },
+  { name: 'Controls', description: 'What is paused, and customers’ limits', steps: ['controls', 'limits'] },
   { name: 'Change requests', description: 'Changes confirmed by a second operator', steps: ['change-requests'] },
   {
     name: 'Keys',

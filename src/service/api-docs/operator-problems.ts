@@ -45,7 +45,7 @@ const CHANGES_STATE =
 
 /** Calls that only processes with a role that moves money serve. */
 const MOVES_MONEY =
-  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|orchestrations|profiles|rules|destinations|screening)\b/
+  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|limits|orchestrations|profiles|rules|destinations|screening)\b/
 
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] } = {
@@ -77,6 +77,8 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /orchestrations/:id/retry': ['insufficient_funds'],
   'POST /ledger/entries': ['already_exists', 'insufficient_funds', 'invalid_state', 'not_found'],
   'POST /ledger/entries/:id/reverse': ['invalid_state'],
+  'GET /limits': ['not_found'],
+  'PUT /limits': ['not_found'],
   'POST /deliveries/:id/settle': ['already_exists', 'outside_binding'],
   'POST /deliveries/:id/claim': ['outside_binding'],
   'POST /deliveries/:id/fail': ['earlier_attempt_unknown', 'outside_binding'],

@@ -69,7 +69,7 @@ export function minorUnitsOf(amounts: AssetAmounts, assets: readonly Asset[]): R
 }
 
 /** A YAML number with a fraction is refused: its text is lost. */
-function amountText(value: unknown): string | undefined {
+export function amountText(value: unknown): string | undefined {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   return typeof text === 'string' && AMOUNT.test(text) ? text : undefined
 }

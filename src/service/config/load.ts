@@ -11,6 +11,7 @@ import type { ConfiguredMarket } from '../../streaming/market/configured-market.
 import { assetAmountProblems } from './asset-amounts.ts'
 import { type Feeds, feedKeyOf, feedMemberOf, withFeedMember } from './feeds.ts'
 import { FOLLOW_ALL_MARKETS_MAX } from './followed-markets.ts'
+import { limitProblems } from './limits.ts'
 import { simulatorProblems } from './markets.ts'
 import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
@@ -175,7 +176,10 @@ function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, st
   const amounts = AMOUNT_KEYS.flatMap((key) =>
     assetAmountProblems(config[key], config.assets).map((problem) => located(key, origins[key], problem)),
   )
-  return [...broken, ...inMarkets.map((problem) => located('markets', origins.markets, problem)), ...amounts]
+  const limits = limitProblems(config['limits.defaults'], config.assets).map((problem) =>
+    located('limits.defaults', origins['limits.defaults'], problem),
+  )
+  return [...broken, ...inMarkets.map((problem) => located('markets', origins.markets, problem)), ...amounts, ...limits]
 }
 
 function shown(config: Config, key: SettingKey): string {

@@ -16,6 +16,7 @@ import { DESTINATIONS_SETTINGS } from './settings/destinations.ts'
 import { GATEWAY_SETTINGS } from './settings/gateway.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
 import { INGEST_SETTINGS } from './settings/ingest.ts'
+import { LIMIT_SETTINGS } from './settings/limits.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
@@ -42,6 +43,7 @@ export const SETTINGS = {
   ...DELIVERIES_SETTINGS,
   ...ACCOUNTS_SETTINGS,
   ...DESTINATIONS_SETTINGS,
+  ...LIMIT_SETTINGS,
   ...REVIEW_SETTINGS,
   ...SCREENING_SETTINGS,
   ...AUTH_SETTINGS,

@@ -31,10 +31,12 @@ import { openTestStore } from '../../support/test-store.ts'
 type Work = (transaction: Transaction<unknown>) => Promise<unknown>
 
 /** Releases an orchestration from its review, with the version that it has when the work begins. */
-function releaseNow(db: Db, id: string, settings: GateSettings): Work {
+function releaseNow(id: string, settings: GateSettings): Work {
   return async (transaction) => {
-    const { updated_at } = await orchestrationRow(db, id)
-    const release = { gates: ['REVIEW' as const], version: updated_at as string, reason: 'checked' }
+    const { rows } = await sql<{ updated_at: string }>`select updated_at from orchestrations where id = ${id}`.execute(
+      transaction,
+    )
+    const release = { gates: ['REVIEW' as const], version: rows[0]?.updated_at ?? '', reason: 'checked' }
     return await releaseOrchestration(transaction, 'operator', id, release, settings)
   }
 }
@@ -122,7 +124,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     const gates = reviewPayments(new Map([['USDG', 1n]]))
     const settings = convertSettings({ gates })
     const convert: Work = (transaction) => convertBatch(transaction, claims, settings)
-    const release = releaseNow(db, id, gates)
+    const release = releaseNow(id, gates)
     await expect(meet([convert, async () => undefined], release)).rejects.toMatchObject({ code: 'invalid_state' })
     await db.transaction(release)
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
@@ -140,7 +142,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
           sql`select from deliveries where orchestration_id = ${id} for update skip locked`.execute(transaction),
         (transaction) => sql`select from orchestrations where id = ${id} for update`.execute(transaction),
       ],
-      releaseNow(db, id, OPEN_GATES),
+      releaseNow(id, OPEN_GATES),
     )
     expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
   })

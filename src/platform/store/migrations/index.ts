@@ -53,6 +53,7 @@ import { settingDefaults } from './202611281630-setting-defaults.ts'
 import { notices } from './202611281635-notices.ts'
 import { destinations } from './202611281640-destinations.ts'
 import { fiatInstructions } from './202611281650-fiat-instructions.ts'
+import { limits } from './202611281655-limits.ts'
 import { screenings } from './202611281700-screenings.ts'
 import type { Migration } from './migration.ts'
 
@@ -111,5 +112,6 @@ export const MIGRATIONS: readonly Migration[] = [
   notices,
   destinations,
   fiatInstructions,
+  limits,
   screenings,
 ]

@@ -9,10 +9,11 @@ import { registerDepositOperatorRoutes } from '../../../money/deposits/operator-
 import { DepositReporter } from '../../../money/deposits/reporter.ts'
 import { registerDestinationOperatorRoutes } from '../../../money/destinations/operator-routes.ts'
 import type { LedgerState } from '../../../money/ledger/upkeep.ts'
+import { registerLimitOperatorRoutes } from '../../../money/limits/routes.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../../../money/orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../../../money/orchestrations/pricing/operator-routes.ts'
-import { wakeWaiting } from '../../../money/orchestrations/start.ts'
+import { wakeLimited, wakeWaiting } from '../../../money/orchestrations/start.ts'
 import { registerRuleOperatorRoutes } from '../../../money/rules/operator-routes.ts'
 import { createScreeningMetrics } from '../../../money/screening/metrics.ts'
 import { registerScreeningOperatorRoutes } from '../../../money/screening/operator-routes.ts'
@@ -24,7 +25,7 @@ import type { ModuleRoutes } from '../../listeners/listener.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import type { MoneyRoutesOptions } from './public-routes.ts'
 import { screenedKinds } from './screening.ts'
-import { conversionsOf, depositSettings, deskLimitsOf, requestSettings, supplyOf } from './settings.ts'
+import { conversionsOf, depositSettings, deskLimitsOf, gateSettings, requestSettings, supplyOf } from './settings.ts'
 
 export interface MoneyOperatorOptions extends MoneyRoutesOptions {
   readonly log: Log
@@ -53,6 +54,13 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
     (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(current.config) }),
+    (app) =>
+      registerLimitOperatorRoutes(app, {
+        db,
+        settings: () => gateSettings(current.config),
+        assets: () => current.config.assets,
+        wake: wakeLimited,
+      }),
     (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(current.config) }),
     (app) => registerScreeningOperatorRoutes(app, { db, kinds: screenedKinds(current) }),
     (app) => registerDeliveryOperatorRoutes(app, { ...options, owners, hasWebhook, metrics }),

@@ -9,6 +9,7 @@ import { registerFiatInstructionsRoutes } from '../../../money/deposit-instructi
 import { registerDepositAddressRoutes } from '../../../money/deposit-instructions/routes.ts'
 import { registerSandboxRoutes } from '../../../money/deposits/sandbox-routes.ts'
 import { registerDestinationRoutes } from '../../../money/destinations/routes.ts'
+import { registerLimitRoutes } from '../../../money/limits/routes.ts'
 import { registerOrchestrationRoutes } from '../../../money/orchestrations/routes.ts'
 import { registerRuleRoutes } from '../../../money/rules/routes.ts'
 import { registerTransferRoutes } from '../../../money/transfers/routes.ts'
@@ -20,6 +21,7 @@ import { deliveryOwners } from './delivery-owners.ts'
 import {
   conversionsOf,
   depositSettings,
+  gateSettings,
   registrationSettings,
   requestSettings,
   ruleSettings,
@@ -57,6 +59,7 @@ export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleR
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
+    (app) => registerLimitRoutes(app, { db, guard, settings: () => gateSettings(current.config) }),
     (app) => registerFiatInstructionsRoutes(app, { db, guard, supply }),
     (app) => registerDestinationRoutes(app, { db, guard, registrar }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(current.config) }),

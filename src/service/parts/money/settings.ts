@@ -9,6 +9,7 @@ import type { DestinationPolicy } from '../../../money/destinations/standing.ts'
 import type { RequestSettings } from '../../../money/orchestrations/request.ts'
 import type { RuleSettings } from '../../../money/rules/routes.ts'
 import { minorUnitsOf } from '../../config/asset-amounts.ts'
+import { limitsIn } from '../../config/limits.ts'
 import type { Config } from '../../config/settings.ts'
 import { addressKeys } from '../../keys/address-keys.ts'
 
@@ -38,6 +39,7 @@ export function gateSettings(config: Config): GateSettings {
   const payments = minorUnitsOf(config['review_above.payments'], config.assets)
   return {
     reviewAbove: { deposits, payments },
+    limits: limitsIn(config['limits.defaults'], config.assets),
     needsAccountApproval: areAccountsApproved(config),
     destinations: destinationPolicy(config),
     screening: config['screening.url'] === '' ? undefined : { validHours: config['screening.valid_hours'] },
