@@ -290,6 +290,11 @@ async function makeRecords(): Promise<void> {
       { security_contacts: ['security@acme.example'] },
       `update customers set streaming = not streaming where id = '${customer_id}'`,
     ],
+    'PUT /limits': [
+      '/limits',
+      { customer_id, limits: [] },
+      `insert into limit_overrides values ('${customer_id}', 'customer', 'USD', 'day', 1)`,
+    ],
     'PATCH /accounts/:id': [`/accounts/${accountId}`, { admin_disabled: false }, later('accounts', accountId)],
     'POST /rules/:id/approve': [`/rules/${rule.id}/approve`, {}, 'update rules set nickname = clock_timestamp()::text'],
     'POST /destinations/:id/approve': [
