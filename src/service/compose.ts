@@ -17,6 +17,7 @@ import { SET_BY_PROGRAM } from './config/settings-in-force.ts'
 import { createVerifier } from './config/token-issuer.ts'
 import { createDemoPage } from './pages/demo-page.ts'
 import { createAccess, startAccess, startDemoClient } from './parts/access/access.ts'
+import { startNotices } from './parts/access/start-notices.ts'
 import { createMoney } from './parts/money/money.ts'
 import { startLedger } from './parts/money/start-ledger.ts'
 import { startWorkers } from './parts/money/start-workers.ts'
@@ -114,6 +115,7 @@ async function startParts(parts: Parts): Promise<Service> {
   if (money !== undefined) await startLedger(parts, db, money.ledger)
   await startAccess(parts, db, access)
   await startStreaming(parts, db, streaming)
+  if (hasRole(config, 'worker')) await startNotices(parts, db)
   if (money !== undefined && hasRole(config, 'worker')) await startWorkers({ ...parts, db, ...money })
   const { local } = streaming
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())

@@ -8,7 +8,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 
 /** The store's notification channel for due sends. */
-const NOTICES_CHANNEL = 'tidegate_notices'
+export const NOTICES_CHANNEL = 'tidegate_notices'
 
 export const NOTICE_TYPES = [
   'destination.created',
@@ -41,7 +41,7 @@ export async function queueNotice<Tables>(transaction: Transaction<Tables>, noti
   await sql`
     with noticed as (
       insert into notices (id, customer_id, type, subject, facts)
-      values (${id}, ${customerId}, ${type}, ${subject}, ${JSON.stringify(facts)}::jsonb)
+      values (${id}, ${customerId}, ${type}, ${subject}, ${JSON.stringify(facts)}::json)
     ), sent as (
       insert into notice_sends (notice_id, channel, recipient)
       select ${id}::uuid, 'mail', contact from customers, unnest(security_contacts) as contact

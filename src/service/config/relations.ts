@@ -44,6 +44,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config['deliveries.webhook_url'] === '' || config['deliveries.webhook_secrets'] !== '',
   },
   {
+    key: 'notices.secrets',
+    other: 'notices.url',
+    rule: 'must be set when notices.url is: the receiver must be able to verify the sender',
+    holds: (config) => config['notices.url'] === '' || config['notices.secrets'] !== '',
+  },
+  {
     key: 'screening.secrets',
     other: 'screening.url',
     rule: 'must be set when screening.url is: the hook must be able to verify the sender',

@@ -18,6 +18,7 @@ import { HTTP_SETTINGS } from './settings/http.ts'
 import { INGEST_SETTINGS } from './settings/ingest.ts'
 import { LIMIT_SETTINGS } from './settings/limits.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
+import { NOTICES_SETTINGS } from './settings/notices.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
 import { PROCESS_SETTINGS } from './settings/process.ts'
@@ -46,6 +47,7 @@ export const SETTINGS = {
   ...LIMIT_SETTINGS,
   ...REVIEW_SETTINGS,
   ...SCREENING_SETTINGS,
+  ...NOTICES_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

@@ -8,6 +8,7 @@ import type { Directory } from '../directory.ts'
 import type { ClientRecord } from '../directory-records.ts'
 import type { SecretUses } from '../secret-uses.ts'
 import { hashSecret, matchesSecret } from '../secrets.ts'
+import type { LockoutNotices } from './lockout-notices.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 
 /** A request to one of the endpoints. */
@@ -23,6 +24,7 @@ export interface AuthenticationContext {
   readonly directory: Directory
   readonly failures: AuthenticationFailures
   readonly uses: Pick<SecretUses, 'note'>
+  readonly lockouts: Pick<LockoutNotices, 'note'>
 }
 
 export interface AuthenticatedRequest {
@@ -102,7 +104,7 @@ function formDecoded(text: string): string | undefined {
  * failures are delayed. A disabled client gets the same answer as a wrong secret.
  */
 function authenticate(
-  { directory, failures, uses }: AuthenticationContext,
+  { directory, failures, uses, lockouts }: AuthenticationContext,
   { clientId, clientSecret, isBasic }: Credentials,
   address: string,
 ): ClientRecord {
@@ -117,6 +119,7 @@ function authenticate(
     return client
   }
   const waitSeconds = failures.record(clientId, address)
+  if (waitSeconds > 0 && client?.enabled && customer?.enabled) lockouts.note(client, address)
   throw waitSeconds > 0 ? tooManyFailures(waitSeconds) : invalidClient(isBasic)
 }
 

@@ -10,6 +10,7 @@ import { methodNotAllowed, problemOf } from '../../../platform/http/server.ts'
 import { AuthenticationFailures } from '../authentication-failures.ts'
 import { SecretUses } from '../secret-uses.ts'
 import { type AuthenticatedRequest, authenticateRequest, type TokenRequest } from './client-authentication.ts'
+import { LockoutNotices } from './lockout-notices.ts'
 import { TokenError } from './token-errors.ts'
 import { type GrantContext, grantToken } from './token-grant.ts'
 import { type Admission, TokenLimits } from './token-limits.ts'
@@ -41,6 +42,7 @@ interface Endpoints extends TokenEndpointOptions {
   readonly failures: AuthenticationFailures
   readonly limits: TokenLimits
   readonly uses: SecretUses
+  readonly lockouts: LockoutNotices
 }
 
 type Parameters = TokenRequest['parameters']
@@ -51,12 +53,16 @@ const admissions = new WeakMap<FastifyRequest, Admission>()
 export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpointOptions): void {
   const { clock, tokenRatePerSecond } = options
   const uses = new SecretUses(options)
-  app.addHook('onClose', () => uses.stop())
+  const lockouts = new LockoutNotices(options)
+  app.addHook('onClose', async () => {
+    await Promise.all([uses.stop(), lockouts.stop()])
+  })
   const endpoints = {
     ...options,
     failures: new AuthenticationFailures(clock),
     limits: new TokenLimits(clock, tokenRatePerSecond),
     uses,
+    lockouts,
   }
   const counter = (name: string, help: string) =>
     new Counter({ name, help, labelNames: ['result'], registers: [options.metrics] })

@@ -13,7 +13,8 @@ export const notices: Migration = {
       type text not null,
       -- The id of the record that it is about.
       subject text not null,
-      facts jsonb not null,
+      -- With its members in reading order, which jsonb does not keep.
+      facts json not null,
       created_at timestamptz(3) not null default date_trunc('milliseconds', clock_timestamp())
     );
     create index notices_by_time on notices (created_at, id);
