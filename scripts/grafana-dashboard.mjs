@@ -417,6 +417,10 @@ const PANELS = [
     [['sum(increase(tidegate_deliveries_late_settles_total{NODE}[$__rate_interval]))', 'late settles']],
     { width: 12, fromZero: false },
   ),
+  panel('Notices to customers', 'short', [
+    ['max(tidegate_notices_oldest_seconds{NODE})', 'oldest unsent, in seconds'],
+    ['sum by (channel, outcome) (increase(tidegate_notices_sends_total{NODE}[5m]))', '{{channel}} {{outcome}}'],
+  ]),
   section('Orchestrations'),
   panel('Steps of orchestrations', 'short', [
     ['sum by (result) (increase(tidegate_orchestration_steps_total{NODE}[5m]))', '{{result}}'],

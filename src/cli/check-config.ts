@@ -14,7 +14,7 @@ import { settingsInForce, shownValue } from '../service/config/settings-in-force
 import { type StoreDefault, withStoreDefaults } from '../service/config/store-defaults.ts'
 import { examineResult, examineSettings, examineSources } from '../service/doctor/configuration.ts'
 import { examineDecimals } from '../service/doctor/decimals-check.ts'
-import { examineDefaults } from '../service/doctor/defaults.ts'
+import { examineDefaults, examineNotices } from '../service/doctor/defaults.ts'
 import type { Finding } from '../service/doctor/finding.ts'
 import { readServerStore } from '../service/doctor/server-store.ts'
 import { addressOrigins } from '../service/keys/address-keys.ts'
@@ -46,7 +46,9 @@ Examples:
     const defaults = read.ok && !offline ? await defaultsOfServer(read.config) : []
     const result = read.ok ? withStoreDefaults(read, defaults) : read
     const findings = await examine(result, !offline)
-    if (result.ok) findings.push(...examineDefaults(result.origins, defaults))
+    if (result.ok) {
+      findings.push(...examineDefaults(result.origins, defaults), ...examineNotices(result.config, result.origins))
+    }
     const isUsable = result.ok && findings.every(({ verdict }) => verdict !== 'bad')
     reportFindings(findings, {
       json,

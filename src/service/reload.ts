@@ -9,11 +9,12 @@ import type { Clock } from '../platform/base/clock.ts'
 import type { Log } from '../platform/base/log.ts'
 import { Counter, type MetricsRegistry } from '../platform/base/metrics.ts'
 import type { ConfigResult } from './config/load.ts'
-import { describeProblem } from './config/problem-list.ts'
+import { type ConfigProblem, describeProblem } from './config/problem-list.ts'
 import { type Config, isLive, SETTING_KEYS, type SettingKey } from './config/settings.ts'
 import type { Origins } from './config/settings-in-force.ts'
 import { feedProblem, ingestProblems } from './config/sources.ts'
 import { type StoreDefault, withStoreDefaults } from './config/store-defaults.ts'
+import { unnoticedDestinations } from './config/unapproved-destinations.ts'
 import { checkTlsFiles } from './listeners/tls-settings.ts'
 
 export interface ReloadOptions {
@@ -52,7 +53,7 @@ export function reload(
 ): ReloadOutcome {
   const result = read.ok ? withStoreDefaults(read, storeDefaults) : read
   for (const warning of result.warnings) log.warn({ warning }, 'configuration warning')
-  const problems = result.ok ? checkTlsFiles(result.config, result.origins, nowOf(clock)).problems : result.problems
+  const problems = result.ok ? problemsOf(result, nowOf(clock)) : result.problems
   if (!result.ok || problems.length > 0) {
     log.error({ problems: problems.map(describeProblem) }, 'the configuration has problems: it stays as it was')
     return 'refused'
@@ -71,6 +72,10 @@ export function reload(
   log.info({ keys: applied }, 'configuration reloaded')
   if (waiting.length > 0) log.warn({ keys: waiting }, 'keys that need a restart keep their old value')
   return 'applied'
+}
+
+function problemsOf({ config, origins }: ReloadOptions['current'], nowMilliseconds: number): readonly ConfigProblem[] {
+  return [...checkTlsFiles(config, origins, nowMilliseconds).problems, ...unnoticedDestinations(config, origins)]
 }
 
 /**

@@ -4,7 +4,9 @@ import type { Db } from '../platform/store/db.ts'
 import { readSchemaState } from '../platform/store/migrate.ts'
 import { patiently } from '../platform/store/sql.ts'
 import { StoreClockWatch } from '../platform/store/store-clock.ts'
+import { describeProblem } from './config/problem-list.ts'
 import { earlierKeys, newStoreDefaults, withStoreDefaults } from './config/store-defaults.ts'
+import { unnoticedDestinations } from './config/unapproved-destinations.ts'
 import { checkEncryptionKey } from './keys/encryption-key.ts'
 import type { Parts } from './parts/parts.ts'
 import { openStore } from './process/open-store.ts'
@@ -56,6 +58,8 @@ async function applyStoreDefaults(parts: Parts, db: Db): Promise<void> {
   const defaults = await readFromStore(parts, 'setting defaults', () => keepStoreDefaults(db, newStoreDefaults(isDemo)))
   state.storeDefaults = defaults
   Object.assign(current, withStoreDefaults(current, defaults))
+  const problems = unnoticedDestinations(current.config, current.origins)
+  if (problems.length > 0) throw new Error(problems.map(describeProblem).join('; '))
   const keys = earlierKeys(current.origins, defaults)
   if (keys.length > 0) log.warn({ keys }, EARLIER_DEFAULTS)
 }
