@@ -59,6 +59,7 @@ export const SIDEBAR: SidebarGroup[] = [
           { text: 'Set up keys for deposit addresses', link: '/how-to/custody' },
           { text: 'Execute deliveries', link: '/how-to/deliveries' },
           { text: 'Screen deposits and payments', link: '/how-to/screening' },
+          { text: 'Notify security contacts', link: '/how-to/notices' },
         ],
       },
       {

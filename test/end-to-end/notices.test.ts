@@ -8,7 +8,7 @@ import { openSmtpServer, type SmtpServer } from '../support/smtp-server.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
 type Json = any
 
-const UNAPPROVED = { 'destinations.required': true, 'destinations.approval': 'auto' }
+const UNAPPROVED = { 'destinations.required': 'true', 'destinations.approval': 'auto' }
 
 const folder = temporaryFolder()
 const other = temporaryFolder()
@@ -66,7 +66,7 @@ it('a security contact hears of a new secret and of a test, by mail and by webho
   expect(JSON.stringify([smtp.mails, bodies])).not.toContain(made.client_secret)
 })
 
-it('the service does not start with required destinations that nobody approves and no way to send notices', async () => {
+it('the service does not start with required destinations without an approval and no way to send notices', async () => {
   await expect(startServiceInside(other.path, [], UNAPPROVED)).rejects.toThrow(
     /^destinations\.approval must be required unless notices\.smtp_url or notices\.url is set/,
   )

@@ -84,7 +84,7 @@ export class OperatorApi {
 
   /** @param content the body, or what makes it for an attempt: one that was answered 503 may have been done */
   async call<Answer = Record<string, unknown>>(
-    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     content?: object | ((attempt: number) => object),
   ): Promise<Answer> {

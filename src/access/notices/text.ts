@@ -17,7 +17,7 @@ const TITLES: Readonly<Record<NoticeType, string>> = {
   test: 'Test notice',
 }
 
-const ADVICE = 'If you did not expect this, contact the operator at once: somebody may be using a stolen client secret.'
+const ADVICE = 'If you did not expect this, contact the operator at once: a stolen client secret may be in use.'
 const TEST_ADVICE = 'Notices about the security of your account will be sent to this address.'
 
 const FACT_CHARACTERS_MAX = 300

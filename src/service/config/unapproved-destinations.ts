@@ -1,6 +1,6 @@
 /**
- * Destinations that nobody approves are safe only when the customer hears about new ones: where they are required, a
- * setting for notices must be set. It is checked when the store's own defaults are known. Pure.
+ * Required destinations without an approval are safe only when the customer hears about new ones, so a setting for
+ * notices must be set. This rule is checked when the store's own defaults are known. Pure.
  */
 import type { ConfigProblem } from './problem-list.ts'
 import type { Config } from './settings.ts'
@@ -8,7 +8,7 @@ import type { Origins } from './settings-in-force.ts'
 
 const KEY = 'destinations.approval'
 const RULE =
-  'must be required unless notices.smtp_url or notices.url is set: of destinations that nobody approves, the customer must be notified'
+  'must be required unless notices.smtp_url or notices.url is set: without an approval, customers must hear about new destinations'
 
 export function unnoticedDestinations(config: Config, origins: Origins): readonly ConfigProblem[] {
   const isSafe = !config['destinations.required'] || config[KEY] === 'required'

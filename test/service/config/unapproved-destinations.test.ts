@@ -14,7 +14,7 @@ function read(flags: Record<string, string>) {
   return result
 }
 
-it('required destinations that nobody approves need a mail server or an address for notices', () => {
+it('required destinations without an approval need a mail server or an address for notices', () => {
   const { config, origins } = read(UNAPPROVED)
   expect(unnoticedDestinations(config, origins).map(describeProblem)).toEqual([
     expect.stringMatching(/^destinations\.approval must be required unless notices\.smtp_url or notices\.url is set/),
@@ -54,5 +54,5 @@ it.each([
   const flags = { 'notices.smtp_url': value }
   const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '', verbDefaults: {} })
   expect(result.ok).toBe(isAccepted)
-  if (!result.ok) expect(JSON.stringify(result.problems)).not.toContain(value.slice(7))
+  if (!result.ok) expect(JSON.stringify(result.problems)).not.toContain('acme')
 })
