@@ -49,6 +49,7 @@ const ON_POSTGRES_ALONE = [
  */
 const FASTER_ON_POSTGRES = [
   'test/money/accounts/{model,operator-routes,profiles,validation}.test.ts',
+  'test/money/destinations/{operator-routes,stolen-secret}.test.ts',
   'test/adapters/fix-end-to-end.test.ts',
   'test/service/listeners/operator-api.test.ts',
   'test/access/clients/{oauth-clients,operator-routes,outside-issuer,receipt-keys,token-routes}.test.ts',

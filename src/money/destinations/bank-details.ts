@@ -2,7 +2,7 @@
  * A fiat account's owner and numbers: what each network needs, the form in which they are stored, and what is shown of
  * them. Stored details are encrypted and bound to their record. Pure, except for the key.
  */
-import { type EncryptionKey, EncryptionKeyProblem } from '../../access/clients/encryption-key.ts'
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import { type FieldError, Problem } from '../../platform/http/problem.ts'
 
@@ -99,19 +99,19 @@ export function encryptDetails(key: EncryptionKey | undefined, id: string, detai
   return key.encrypt(Buffer.from(JSON.stringify(details)), rowOf(id))
 }
 
+/** Whether this is the key with which the details were encrypted. */
+export function canDecrypt(key: EncryptionKey | undefined, text: string): key is EncryptionKey {
+  return key !== undefined && text.split('.')[1] === key.id
+}
+
 /** @throws {Problem} 503 without the key with which they were encrypted */
 export function decryptDetails(key: EncryptionKey | undefined, id: string, text: string): BankDetails {
-  if (key === undefined) throw keyMissing('cannot read bank details')
-  try {
-    return JSON.parse(key.decrypt(text, rowOf(id)).toString()) as BankDetails
-  } catch (error) {
-    if (error instanceof EncryptionKeyProblem) throw keyMissing('cannot read bank details, encrypted with another key')
-    throw error
-  }
+  if (!canDecrypt(key, text)) throw keyMissing('cannot read bank details')
+  return JSON.parse(key.decrypt(text, rowOf(id)).toString()) as BankDetails
 }
 
 function keyMissing(what: string): Problem {
-  return new Problem('encryption_key_missing', `this process ${what}: the operator must set keys.encryption_key`)
+  return new Problem('encryption_key_missing', `this process ${what}: the operator must set its keys.encryption_key`)
 }
 
 function rowOf(id: string): string {

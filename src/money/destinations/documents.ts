@@ -1,33 +1,43 @@
 /** Destinations as customers and operators see them. Numbers of fiat accounts are masked, unless a caller is shown them. */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
-import { type BankDetails, decryptDetails, maskedAccount } from './bank-details.ts'
+import { type BankDetails, canDecrypt, decryptDetails, maskedAccount } from './bank-details.ts'
 import type { DestinationRow } from './store.ts'
 
 type Key = EncryptionKey | undefined
 
-/** A crypto address or fiat account in its customer's API. */
+/** A crypto address or fiat account in its customer's API. Details encrypted with another key are left out. */
 export function destinationDocument(row: DestinationRow, key: Key): object {
   if (row.kind === 'CRYPTO') return { ...namesOf(row), ...cryptoMembers(row), ...commonMembers(row) }
-  return { ...namesOf(row), ...fiatMembers(row, key, false), unverified: row.unverified, ...commonMembers(row) }
+  return { ...namesOf(row), ...fiatMembers(row, key), unverified: row.unverified, ...commonMembers(row) }
 }
 
-/** @param isFull whether the account's numbers are shown in full */
-export function operatorDocument(row: DestinationRow, key: Key, isFull = false): object {
+/**
+ * Throws 503 for details encrypted with another key.
+ * @param isFull whether the account's numbers are shown in full
+ */
+export function reviewedDocument(row: DestinationRow, key: Key, isFull = false): object {
+  if (row.details === null) return operatorDocument(row, key)
+  const { owner, account } = decryptDetails(key, row.id, row.details)
+  return { ...operatorDocument(row, key), owner, account: isFull ? account : maskedAccount(account) }
+}
+
+/** Details encrypted with another key are left out. */
+export function operatorDocument(row: DestinationRow, key: Key): object {
   const { kind, from_rules, memos, unverified } = row
   return {
     ...namesOf(row),
     kind,
-    ...(kind === 'CRYPTO' ? cryptoMembers(row) : fiatMembers(row, key, isFull)),
+    ...(kind === 'CRYPTO' ? cryptoMembers(row) : fiatMembers(row, key)),
     ...(from_rules ? { memos } : {}),
     unverified,
     ...commonMembers(row),
   }
 }
 
-/** What people recognise it by, without bank details. Without a key, a fiat account has no number. */
+/** What people recognise it by, without bank details. Details encrypted with another key are left out. */
 export function destinationFacts(row: DestinationRow, key: Key): Readonly<Record<string, string>> {
   const { kind, nickname, ref_id, network, address, memos, status, usable_at, details, id } = row
-  const isReadable = details !== null && key !== undefined
+  const isReadable = details !== null && canDecrypt(key, details)
   const { account_number, iban } = isReadable ? maskedAccount(decryptDetails(key, id, details).account) : {}
   const number = account_number ?? iban
   const [memo = ''] = memos
@@ -52,10 +62,10 @@ function cryptoMembers({ network, address }: DestinationRow) {
   return { crypto_network: network, address }
 }
 
-function fiatMembers({ id, network, details }: DestinationRow, key: Key, isFull: boolean) {
-  if (details === null) return { fiat_network: network }
+function fiatMembers({ id, network, details }: DestinationRow, key: Key) {
+  if (details === null || !canDecrypt(key, details)) return { fiat_network: network }
   const { owner, account }: BankDetails = decryptDetails(key, id, details)
-  return { fiat_network: network, owner, account: isFull ? account : maskedAccount(account) }
+  return { fiat_network: network, owner, account: maskedAccount(account) }
 }
 
 function commonMembers({ memos, status, usable_at, reject_reason, created_at, updated_at }: DestinationRow) {

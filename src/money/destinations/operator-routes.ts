@@ -13,7 +13,7 @@ import { answered } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
-import { operatorDocument } from './documents.ts'
+import { operatorDocument, reviewedDocument } from './documents.ts'
 import { DESTINATION_KINDS, DESTINATION_STATUSES } from './model.ts'
 import { ApproveBody, OperatorDestination, OperatorDestinationPage, RejectBody } from './schemas.ts'
 import { approveDestination, noDestination, rejectDestination } from './service.ts'
@@ -47,21 +47,22 @@ export function registerDestinationOperatorRoutes(
   app: FastifyInstance,
   { db, encryptionKey }: DestinationOperatorOptions,
 ): void {
-  const shown = (row: DestinationRow) => operatorDocument(row, encryptionKey)
-  const write = async (work: Work) => shown(await db.transaction<DestinationTables, DestinationRow>(work))
+  const reviewed = (row: DestinationRow) => reviewedDocument(row, encryptionKey)
+  const listed = (row: DestinationRow) => operatorDocument(row, encryptionKey)
+  const write = async (work: Work) => listed(await db.transaction<DestinationTables, DestinationRow>(work))
   app.get<{ Querystring: Static<typeof DestinationsQuery> }>(
     '/destinations',
     answered(OperatorDestinationPage, { querystring: DestinationsQuery }),
     async ({ query }) => {
       const { items, ...page } = await listAllDestinations(db, readPageQuery(query), filtersOf(query))
-      return { items: items.map(shown), ...page }
+      return { items: items.map(listed), ...page }
     },
   )
   app.get<ById>('/destinations/:id', answered(OperatorDestination), (request) =>
     db.transaction<DestinationTables, object>(async (transaction) => {
       const row = (await getDestination(transaction, idOf(request.params.id))) ?? noDestination()
       const isFull = row.details !== null && seesNumbers(request)
-      const document = operatorDocument(row, encryptionKey, isFull)
+      const document = reviewedDocument(row, encryptionKey, isFull)
       if (isFull) {
         const entry = { actor: operatorActor(request), action: 'destination.read_numbers', subject: row.id }
         await writeAudit(transaction, { ...entry, detail: { customer_id: row.customer_id } })
@@ -75,7 +76,9 @@ export function registerDestinationOperatorRoutes(
     (request) =>
       write(async (transaction) => {
         const id = idOf(request.params.id)
-        await requireSeen(request, async () => shown((await lockDestination(transaction, id)) ?? noDestination()))
+        // An account whose details cannot be shown is not approved either.
+        const seen = reviewed((await lockDestination(transaction, id)) ?? noDestination())
+        await requireSeen(request, async () => seen)
         return await approveDestination(transaction, operatorActor(request), id, request.body, encryptionKey)
       }),
   )

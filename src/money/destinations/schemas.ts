@@ -86,7 +86,11 @@ const Unverified = Type.Boolean({
 })
 
 const FIAT_MEMBERS = {
-  owner: Type.Optional(Type.Object(Owner.properties, { description: 'Absent: made from a rule by a migration' })),
+  owner: Type.Optional(
+    Type.Object(Owner.properties, {
+      description: 'Absent: made from a rule by a migration, or this process lacks the key',
+    }),
+  ),
   account: Type.Optional(
     Type.Object(Account.properties, { description: 'Numbers are shown with their last four characters' }),
   ),

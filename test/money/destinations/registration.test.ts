@@ -159,13 +159,22 @@ describe('a fiat account', () => {
     expect((await customer.call('POST', FIAT_ACCOUNTS, cubix)).status).toBe(200)
   })
 
-  it('without an encryption key, fiat accounts are refused with 503 and addresses are registered', async () => {
+  it('without an encryption key, fiat accounts are neither registered nor approved, and can be listed and deleted', async () => {
     const keyless = await RestNode.open({ db: node.db, hasEncryptionKey: false })
     try {
       const owner = await keyless.newCustomer()
       const answer = await owner.call('POST', FIAT_ACCOUNTS, fiatBody())
       expect(answer).toMatchObject({ status: 503, body: { code: 'encryption_key_missing' } })
       expect((await registerAddress(owner)).status).toBe(200)
+      const { body: fiat } = await customer.call('POST', FIAT_ACCOUNTS, fiatBody())
+      const { owner: _, account, ...rest } = fiat
+      const headers = { authorization: `Bearer ${customer.token}` }
+      expect((await keyless.send('GET', `${FIAT_ACCOUNTS}/${fiat.id}`, undefined, headers)).body).toEqual(rest)
+      expect((await keyless.operator('GET', `/destinations/${fiat.id}`)).body.code).toBe('encryption_key_missing')
+      const approved = await keyless.operator('POST', `/destinations/${fiat.id}/approve`, {})
+      expect(approved.body.code).toBe('encryption_key_missing')
+      const deleted = await keyless.send('DELETE', `${FIAT_ACCOUNTS}/${fiat.id}`, undefined, headers)
+      expect(deleted.body).toMatchObject({ status: 'DELETED' })
     } finally {
       await keyless.close()
     }
