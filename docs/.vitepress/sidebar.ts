@@ -58,6 +58,7 @@ export const SIDEBAR: SidebarGroup[] = [
         items: [
           { text: 'Set up keys for deposit addresses', link: '/how-to/custody' },
           { text: 'Execute deliveries', link: '/how-to/deliveries' },
+          { text: 'Restrict destinations', link: '/how-to/destinations' },
           { text: 'Screen deposits and payments', link: '/how-to/screening' },
           { text: 'Notify security contacts', link: '/how-to/notices' },
         ],
