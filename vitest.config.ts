@@ -40,6 +40,7 @@ const ON_POSTGRES_ALONE = [
   'test/rest/{creation-order,foreign-locks}.test.ts',
   'test/money/limits/{concurrent,limits,oracle}.test.ts',
   'test/money/rules/{rule-quotas,rules}.test.ts',
+  'test/money/screening/*.test.ts',
   'test/money/transfers/*.test.ts',
 ]
 

@@ -116,7 +116,10 @@ async function startParts(parts: Parts): Promise<Service> {
   await startAccess(parts, db, access)
   await startStreaming(parts, db, streaming)
   if (hasRole(config, 'worker')) await startNotices(parts, db)
-  if (money !== undefined && hasRole(config, 'worker')) await startWorkers({ ...parts, db, ...money })
+  if (money !== undefined && hasRole(config, 'worker')) {
+    const { encryptionKey } = access
+    await startWorkers({ ...parts, db, encryptionKey, ...money })
+  }
   const { local } = streaming
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())
   state.started = true

@@ -86,7 +86,7 @@ export interface RestNodeOptions {
 }
 
 /** The key of tests' nodes. */
-const ENCRYPTION_KEY = EncryptionKey.parse('4b'.repeat(32))
+export const ENCRYPTION_KEY = EncryptionKey.parse('4b'.repeat(32))
 
 export class RestNode {
   readonly db: Db

@@ -1,6 +1,7 @@
 /** The delivery calls for the operator and the operator's executors. The operator guard runs before them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { idOf, operatorActor, operatorOf, requireSeen } from '../../access/clients/operator-calls.ts'
 import { isMachineRole } from '../../contract/operator-calls.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -34,6 +35,8 @@ export interface DeliveryOperatorRoutesOptions {
   /** Whether deliveries are sent to `deliveries.webhook_url`. If so, only deliveries claimed earlier can be claimed. */
   readonly hasWebhook: () => boolean
   readonly metrics: DeliveryMetrics
+  /** Decrypts the payments’ parties. Absent: none can be read. */
+  readonly encryptionKey?: EncryptionKey | undefined
 }
 
 interface ById {
@@ -42,7 +45,7 @@ interface ById {
 
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: DeliveryOperatorRoutesOptions): void {
-  const { db, owners } = options
+  const { db, owners, encryptionKey } = options
   const search = new DueSearch(options.clock)
   const write = <Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>) =>
     transactionWithRetries(db, work)
@@ -52,7 +55,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     async ({ query }) => pageDocument(await listDeliveries(db, readPageQuery(query), query)),
   )
   app.get<ById>('/deliveries/:id', answered(DeliveryWithAttempts), ({ params }) =>
-    deliveryDocument(db.tables(), idOf(params.id)),
+    deliveryDocument(db.tables(), idOf(params.id), encryptionKey),
   )
   app.post<{ Body: Static<typeof ClaimBody> }>(
     '/deliveries/claim',
@@ -66,7 +69,9 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
       // The shared search skips deliveries left by an earlier claim, but they may be in this claim's assets.
       const own = wanted.assets === null ? search : new DueSearch(options.clock)
       const claimed = await own.claim((isRecent) =>
-        write((transaction) => claimDeliveries(transaction, owners, actor, wanted, hasWebhook, isRecent)),
+        write((transaction) =>
+          claimDeliveries(transaction, owners, actor, wanted, hasWebhook, isRecent, encryptionKey),
+        ),
       )
       return { items: claimed.map(({ text }) => new RawJson(text)) }
     },
@@ -83,7 +88,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
         await refuseForeignDelivery(transaction, operatorOf(request), id)
         await claimDelivery(transaction, owners, claimer, id, lease_seconds, hasWebhook)
       })
-      return await deliveryDocument(db.tables(), id)
+      return await deliveryDocument(db.tables(), id, encryptionKey)
     },
   )
   registerReports(app, options, write)
@@ -94,7 +99,7 @@ type Write = <Result>(work: (transaction: Transaction<DeliveryTables>) => Promis
 /** The calls that report results. */
 function registerReports(
   app: FastifyInstance,
-  { db, owners, metrics }: DeliveryOperatorRoutesOptions,
+  { db, owners, metrics, encryptionKey }: DeliveryOperatorRoutesOptions,
   write: Write,
 ): void {
   app.post<ById & { Body: Static<typeof SettleBody> }>(
@@ -105,13 +110,13 @@ function registerReports(
       const actor = operatorActor(request)
       const settled = await withUniqueReference(() =>
         write(async (transaction) => {
-          await requireSeen(request, () => lockedDocument(transaction, id))
+          await requireSeen(request, () => lockedDocument(transaction, id, encryptionKey))
           await refuseForeignDelivery(transaction, operatorOf(request), id, request.body.attempt)
           return await reportSettled(transaction, owners, actor, id, request.body)
         }),
       )
       if (settled === 'settled-late') metrics.lateSettles.inc()
-      return await deliveryDocument(db.tables(), id)
+      return await deliveryDocument(db.tables(), id, encryptionKey)
     },
   )
   app.post<ById & { Body: Static<typeof FailBody> }>(
@@ -121,18 +126,22 @@ function registerReports(
       const id = idOf(request.params.id)
       const reporter = reporterOf(request)
       await write(async (transaction) => {
-        await requireSeen(request, () => lockedDocument(transaction, id))
+        await requireSeen(request, () => lockedDocument(transaction, id, encryptionKey))
         await refuseForeignDelivery(transaction, operatorOf(request), id)
         await reportFailed(transaction, owners, reporter, id, request.body)
       })
-      return await deliveryDocument(db.tables(), id)
+      return await deliveryDocument(db.tables(), id, encryptionKey)
     },
   )
 }
 
-async function lockedDocument(transaction: Transaction<DeliveryTables>, id: string): Promise<RawJson> {
+async function lockedDocument(
+  transaction: Transaction<DeliveryTables>,
+  id: string,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<RawJson> {
   await lockDelivery(transaction, id)
-  return await deliveryDocument(transaction, id)
+  return await deliveryDocument(transaction, id, encryptionKey)
 }
 
 /**

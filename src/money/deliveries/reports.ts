@@ -3,6 +3,7 @@
  * row. A report names its attempt. One about an earlier attempt is 409, because another executor may be paying now.
  * Only a late settlement may name any attempt that was made. Repeating a recorded result changes nothing.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -59,6 +60,7 @@ export async function claimDeliveries<Tables>(
   { executor, limit, lease_seconds: leaseSeconds, assets }: ClaimRequest,
   hasWebhook: boolean,
   isRecent: RawBuilder<boolean>,
+  encryptionKey?: EncryptionKey,
 ): Promise<readonly ClaimedText[]> {
   const defaultChannel = hasWebhook ? 'webhook' : 'manual'
   const request = {
@@ -74,7 +76,7 @@ export async function claimDeliveries<Tables>(
   if (handedOut.length === 0) return []
   const ids = handedOut.map(({ id }) => id)
   await writeAudit(transaction, { actor, action: 'delivery.claim', subject: executor, detail: { ids } })
-  const texts = await deliveryTexts(transaction, ids)
+  const texts = await deliveryTexts(transaction, ids, encryptionKey)
   return handedOut.map(({ dueAt }, index) => ({ dueAt, text: texts[index] as string }))
 }
 

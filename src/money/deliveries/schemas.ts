@@ -6,6 +6,7 @@ import { PageQuery, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import { GATE_WAITS } from '../gates/model.ts'
 import { ClosedGates } from '../gates/release.ts'
+import { Parties } from '../screening/parties.ts'
 import { DELIVERY_CHANNELS, DELIVERY_STATUSES } from './model.ts'
 import { ATTEMPT_OUTCOMES } from './tables.ts'
 
@@ -83,6 +84,7 @@ const Destination = Type.Object(
 )
 
 const deliveryMembers = {
+  parties: Type.Optional(Parties),
   id: Uuid,
   status: textChoice(DELIVERY_STATUSES),
   attempt: Type.Integer({ minimum: 0, description: 'Its present attempt’s fencing token' }),

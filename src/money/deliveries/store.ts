@@ -1,4 +1,5 @@
 /** Reads and locks deliveries. SQL writes their JSON text, for single records and lists. */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { isUuid } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { RawJson } from '../../platform/http/raw-json.ts'
@@ -19,6 +20,7 @@ import {
 } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { amountText } from '../ledger/amount-text.ts'
+import { partiesOf, withParties } from '../screening/parties.ts'
 import type { Delivery, DeliveryChannel, DeliveryStatus } from './model.ts'
 import type { DeliveriesTable, DeliveryTables } from './tables.ts'
 
@@ -124,18 +126,38 @@ const ATTEMPTS = sql<string>`(
   ) as record
 )`
 
+interface DeliveryText {
+  readonly text: string
+  readonly orchestration_id: string | null
+}
+
+/** The texts with the parties of their orchestrations, for the executors. */
+async function textsWithParties<Tables>(
+  tables: Kysely<Tables>,
+  rows: readonly DeliveryText[],
+  key: EncryptionKey | undefined,
+): Promise<readonly string[]> {
+  const parties = await partiesOf(
+    tables,
+    rows.flatMap((row) => row.orchestration_id ?? []),
+    key,
+  )
+  return rows.map(({ text, orchestration_id }) => withParties(text, parties.get(orchestration_id ?? '')))
+}
+
 /** The deliveries' JSON texts, in the order of `ids`. */
 export async function deliveryTexts<Tables>(
   tables: Kysely<Tables>,
   ids: readonly string[],
+  key?: EncryptionKey | undefined,
 ): Promise<readonly string[]> {
-  const { rows } = await sql<{ text: string }>`
-    select ${objectText(ITEM.members)} as text
+  const { rows } = await sql<DeliveryText>`
+    select ${objectText(ITEM.members)} as text, orchestration_id
     from unnest(${[...ids]}::uuid[]) with ordinality as wanted (id, number)
     join deliveries as record on record.id = wanted.id
     order by wanted.number
   `.execute(tables)
-  return rows.map(({ text }) => text)
+  return await textsWithParties(tables, rows, key)
 }
 
 /**
@@ -151,17 +173,22 @@ const FIRST_TO_DESTINATION = sql<string>`
 `
 
 /** A delivery with its attempts. Throws 404 when there is none with this id. */
-export async function deliveryDocument<Tables>(tables: Kysely<Tables>, id: string): Promise<RawJson> {
+export async function deliveryDocument<Tables>(
+  tables: Kysely<Tables>,
+  id: string,
+  key?: EncryptionKey | undefined,
+): Promise<RawJson> {
   const members = [
     ...ITEM.members,
     ['first_to_destination', FIRST_TO_DESTINATION] as const,
     ['attempts', rawText('attempts')] as const,
   ]
-  const { rows } = await sql<{ text: string }>`
-    select ${objectText(members)} as text
+  const { rows } = await sql<DeliveryText>`
+    select ${objectText(members)} as text, orchestration_id
     from (select delivery.*, ${ATTEMPTS} as attempts from deliveries as delivery where delivery.id = ${id}) as record
   `.execute(tables)
-  return new RawJson(rows[0]?.text ?? noDelivery())
+  const [text = noDelivery()] = await textsWithParties(tables, rows, key)
+  return new RawJson(text)
 }
 
 export interface DeliveryFilters {

@@ -4,6 +4,7 @@
  * between, the outcome is unknown, and the request is sent again with the same id and the same bytes until the executor
  * answers or the delivery is left to the operator.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -40,6 +41,8 @@ export interface WebhookSenderOptions {
   readonly random: () => number
   readonly settings: () => WebhookSettings
   readonly requests: Counter<'outcome'>
+  /** Decrypts the payments’ parties. Absent: payments with parties are not sent. */
+  readonly encryptionKey?: EncryptionKey | undefined
   /** Default: the operating system's resolver. */
   readonly resolve?: Resolve
 }
@@ -64,7 +67,8 @@ export class WebhookSender {
       parallelMax: PARALLEL_MAX,
       failure: 'due deliveries could not be read. They are read again within seconds',
       prepare: () => this.#prepare(),
-      take: (limit, isRecent) => this.#write((transaction) => takeDue(transaction, options.owners, limit, isRecent)),
+      take: (limit, isRecent) =>
+        this.#write((transaction) => takeDue(transaction, options.owners, limit, isRecent, options.encryptionKey)),
       carryOut: (request) => this.#send(request),
     })
   }

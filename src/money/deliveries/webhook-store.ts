@@ -2,11 +2,13 @@
  * Webhook requests in the store: claims due deliveries with the bytes repeated in every attempt, and records outcomes.
  * A request gets its attempt number before it is sent. The outcome of an outdated attempt does not change the delivery.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { jsonbText, objectText, plainText, quotedText, timeText } from '../../platform/store/page-text.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { amountText } from '../ledger/amount-text.ts'
+import { partiesOf, withParties } from '../screening/parties.ts'
 import { type HandedOut, handOut } from './hand-out.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { accept, endAttempts, failAll, giveUp, settle } from './results.ts'
@@ -56,19 +58,26 @@ export async function takeDue<Tables>(
   owners: DeliveryOwners,
   limit: number,
   isRecent: RawBuilder<boolean>,
+  key?: EncryptionKey | undefined,
 ): Promise<readonly DueRequest[]> {
   const channel = 'webhook'
   const common = { limit, leaseSeconds: LEASE_SECONDS, isRecent }
   const request = { ...common, channel, defaultChannel: channel, executor: channel } as const
   const handedOut = await handOut(transaction, owners, request)
   if (handedOut.length === 0) return []
-  const { rows } = await sql<Omit<DueRequest, 'dueAt'>>`
+  const { rows } = await sql<Omit<DueRequest, 'dueAt'> & { readonly orchestrationId: string | null }>`
     update deliveries as record set request_body = coalesce(request_body, ${PAYLOAD})
     where id = any(${handedOut.map(({ id }) => id)}::uuid[])
-    returning id, attempt, request_body as body
+    returning id, attempt, request_body as body, orchestration_id as "orchestrationId"
   `.execute(transaction)
   const dueAtOf = new Map(handedOut.map(({ id, dueAt }) => [id, dueAt]))
-  return rows.map((row) => ({ ...row, dueAt: dueAtOf.get(row.id) as string }))
+  const ids = rows.flatMap(({ orchestrationId }) => orchestrationId ?? [])
+  const parties = await partiesOf(transaction, ids, key)
+  return rows.map(({ orchestrationId, body, ...row }) => {
+    // The stored body is not encrypted, so it does not contain them. They never change.
+    const withData = `${withParties(body.slice(0, -1), parties.get(orchestrationId ?? ''))}}`
+    return { ...row, body: withData, dueAt: dueAtOf.get(row.id) as string }
+  })
 }
 
 /** @param repeatSeconds the time until a request with an unknown outcome is retried */

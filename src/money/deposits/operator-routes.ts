@@ -4,15 +4,17 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { idOf, operatorActor, operatorOf, requireSeen } from '../../access/clients/operator-calls.ts'
 import { isUuid } from '../../platform/base/ids.ts'
 import { pageDocument, readPageQuery } from '../../platform/http/page-query.ts'
 import { invalidRequest, Problem, problemDocument } from '../../platform/http/problem.ts'
 import { answered } from '../../platform/http/raw-json.ts'
 import { validationErrors } from '../../platform/http/validation.ts'
-import { type Db, StoreUnavailable, type Transaction } from '../../platform/store/db.ts'
+import { type Db, type Kysely, StoreUnavailable, type Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { type Release, ReleaseBody } from '../gates/release.ts'
+import { partiesOf } from '../screening/parties.ts'
 import { correctDeposit } from './correct.ts'
 import {
   assignDeposit,
@@ -49,6 +51,8 @@ export interface DepositOperatorRoutesOptions {
   readonly reporter: DepositReporter
   /** The current settings. */
   settings(): DepositSettings
+  /** Encrypts the deposits’ parties. Undefined: none can be stored or read. */
+  readonly encryptionKey: EncryptionKey | undefined
 }
 
 /** One report, or up to 100. */
@@ -80,13 +84,16 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
     async ({ query: { limit, order, page_cursor, ...filters }, query }) =>
       pageDocument(await listDeposits(db, filters, readPageQuery(query))),
   )
-  app.get<ById>('/deposits/:id', answered(Deposit), ({ params }) => readDeposit(db.tables(), idOf(params.id)))
+  app.get<ById>('/deposits/:id', answered(Deposit), ({ params }) =>
+    shownDeposit(db.tables(), idOf(params.id), options.encryptionKey),
+  )
   app.get<ById>('/deposits/:id/trace', answered(DepositTrace), ({ params }) => traceDeposit(db, idOf(params.id)))
   registerActions(app, options)
 }
 
 /** The operator's actions on one deposit. Each returns the deposit after the action. */
-function registerActions(app: FastifyInstance, { db, settings }: DepositOperatorRoutesOptions): void {
+function registerActions(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
+  const { db, settings, encryptionKey } = options
   const act = async (
     request: FastifyRequest,
     work: (transaction: Transaction<DepositTables>, actor: string, id: string) => Promise<void>,
@@ -96,11 +103,11 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
     await transactionWithRetries<DepositTables, void>(db, async (transaction) => {
       await requireSeen(request, async () => {
         await lockDeposit(transaction, id)
-        return await readDeposit<DepositTables>(transaction, id)
+        return await shownDeposit<DepositTables>(transaction, id, encryptionKey)
       })
       await work(transaction, actor, id)
     })
-    return await readDeposit(db.tables(), id)
+    return await shownDeposit(db.tables(), id, encryptionKey)
   }
   app.post<ById & { Body: Static<typeof AssignBody> }>(
     '/deposits/:id/assign',
@@ -148,6 +155,17 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
   )
 }
 
+/** The deposit with its parties. */
+async function shownDeposit<Tables extends DepositTables>(
+  tables: Kysely<Tables>,
+  id: string,
+  key: EncryptionKey | undefined,
+) {
+  const deposit = await readDeposit(tables, id)
+  const parties = (await partiesOf(tables, [id], key)).get(id)
+  return parties === undefined ? deposit : { ...deposit, parties: JSON.parse(parties) as object }
+}
+
 /** Text that is not an id becomes an id without a profile, so the answer is 404. */
 function profileIdOf(text: string): string {
   return isUuid(text) ? text.toLowerCase() : NIL_ID
@@ -188,8 +206,10 @@ function isUnavailable(result: ReportResult): result is { readonly error: StoreU
 }
 
 /** The valid report. Throws 400 with one fault per invalid field. */
-function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
-  const read = readReport(body as DepositReportBody, settings().conversions.assets, operatorActor(request))
+function readOne(request: FastifyRequest, body: unknown, options: DepositOperatorRoutesOptions): Report {
+  const { conversions, gates } = options.settings()
+  const parties = { isScreening: gates.screening !== undefined, encryptionKey: options.encryptionKey }
+  const read = readReport(body as DepositReportBody, conversions.assets, operatorActor(request), parties)
   if (!isReport(read)) throw invalidRequest(read)
   refuseUnbound(request, read)
   return read

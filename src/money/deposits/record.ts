@@ -6,6 +6,7 @@
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import type { ConvertSettings } from '../orchestrations/convert.ts'
+import { storeParties } from '../screening/parties.ts'
 import { type Arrived, findArrived, NOWHERE, type Owner, ownersOf, type Place } from './attribution.ts'
 import { completionsOf, creditColumns, decideCredits, ownerColumns } from './credit.ts'
 import { type DepositRow, type Known, lockKnown, termsOf } from './known.ts'
@@ -71,6 +72,10 @@ export async function recordReports<Tables>(
     convert,
   )
   const createdAt = await writeMoves(transaction, { moves, completions, settings, decimalsOf })
+  const givesParties = moves.flatMap(({ report: { parties: sealed }, after: { id } }) =>
+    sealed === undefined ? [] : [{ id, sealed }],
+  )
+  await storeParties(transaction, givesParties)
   const completed = new Set(completions.map(({ start }) => start.depositId))
   const documents = new Map(
     moves.filter(isFirst).map(({ after }) => [after.id, newDepositDocument(after, assets, createdAt as string)]),

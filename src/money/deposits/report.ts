@@ -9,6 +9,7 @@ import type { FieldError } from '../../platform/http/problem.ts'
 import { addressFault, storedForms } from '../deposit-instructions/derivation/address-validity.ts'
 import { parseAmount } from '../ledger/amounts.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
+import { NO_PARTIES, readParties, type SealedParties } from '../screening/parties.ts'
 import { plainReference } from './bank-reference.ts'
 import { plainMemo } from './memo-text.ts'
 import type { DepositReportBody } from './schemas.ts'
@@ -41,6 +42,8 @@ export interface Report extends PaymentTerms {
   readonly occurredAt: string
   /** The reporter's name in the audit trail. */
   readonly reportedBy: string
+  /** Its parties. Those of the first report that has some are kept. */
+  readonly parties?: SealedParties
   /** Why a sandbox deposit is HELD from the beginning. */
   readonly holdReason?: string
 }
@@ -54,7 +57,12 @@ const NO_FIAT = { memoId: null, remittance: null, bankReference: null, sender: n
 type Faults = readonly [FieldError, ...FieldError[]]
 
 /** The report, or its faults, each with a pointer into the body. */
-export function readReport(body: DepositReportBody, assets: readonly Asset[], reportedBy: string): Report | Faults {
+export function readReport(
+  body: DepositReportBody,
+  assets: readonly Asset[],
+  reportedBy: string,
+  partiesSettings = NO_PARTIES,
+): Report | Faults {
   const faults: FieldError[] = []
   const asset = assets.find(({ symbol }) => symbol === body.asset)
   if (asset === undefined) {
@@ -65,6 +73,8 @@ export function readReport(body: DepositReportBody, assets: readonly Asset[], re
   const instant = readInstant(body.occurred_at)
   if (instant === undefined) faults.push({ pointer: '/occurred_at', detail: TIME_RULE })
   const way = readWay(body, asset, faults)
+  const parties = body.parties === undefined ? undefined : readParties(body.parties, partiesSettings)
+  if (typeof parties === 'object') faults.push(parties)
   const [first, ...others] = faults
   if (first !== undefined) return [first, ...others]
   return {
@@ -77,6 +87,7 @@ export function readReport(body: DepositReportBody, assets: readonly Asset[], re
     confirmations: body.confirmations ?? null,
     occurredAt: new Date(instant?.milliseconds as number).toISOString(),
     reportedBy,
+    ...(typeof parties === 'function' ? { parties } : {}),
   }
 }
 

@@ -7,6 +7,7 @@ import { CRYPTO_NETWORK_NAMES, REQUESTED_NETWORK_NAMES } from '../../contract/cr
 import { PageQuery, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import { ClosedGates, RecordVersion } from '../gates/release.ts'
+import { Parties } from '../screening/parties.ts'
 import { DISPOSITIONS, type Disposition } from './dispositions.ts'
 import { TRACE_KINDS } from './trace-text.ts'
 import { DEPOSIT_SECONDARY_STATUSES, DEPOSIT_STATUSES } from './transitions.ts'
@@ -52,6 +53,7 @@ export const DepositReport = Type.Object(
     status: Type.Optional(textChoice(DEPOSIT_STATUSES)),
     confirmations: Type.Optional(Type.Integer({ minimum: 0, maximum: INTEGER_MAX })),
     occurred_at: Type.String({ minLength: 1, maxLength: 100 }),
+    parties: Type.Optional(Parties),
   },
   strict,
 )
@@ -157,6 +159,7 @@ export const Deposit = Type.Object(
     secondary_status: Type.Optional(textChoice(DEPOSIT_SECONDARY_STATUSES)),
     disposition: Type.Optional(Type.Object({ code: Dispositions }, { description: 'Why it was or was not converted' })),
     gates: Type.Optional(ClosedGates),
+    parties: Type.Optional(Parties),
     reason: Type.Optional(Type.String({ description: 'The operator’s, for the last action' })),
     crypto: Type.Optional(
       Type.Object({

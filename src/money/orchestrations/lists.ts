@@ -1,4 +1,5 @@
 /** Reads orchestrations as JSON text written by SQL: one by id, and lists in pages. Read-only. */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db, Kysely } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
@@ -16,6 +17,7 @@ import {
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { amountText } from '../ledger/amount-text.ts'
 import { DESTINATION_TEXT, SOURCE_TEXT } from '../rules/list-items.ts'
+import { partiesOf, withParties } from '../screening/parties.ts'
 import type { OPERATOR_ORCHESTRATION_FILTERS, ORCHESTRATION_FILTERS } from './schemas.ts'
 import type { OrchestrationTables } from './tables.ts'
 
@@ -35,6 +37,16 @@ export async function getOrchestration<Tables>(
   const all = ours.selectFrom('orchestrations').selectAll().where('customer_id', '=', customerId)
   const query = 'id' in found ? all.where('id', '=', found.id) : all.where('ref_id', '=', found.refId)
   return await readItemText(ours, query, ORCHESTRATION_ITEM)
+}
+
+/** A single orchestration's JSON text, with its parties. Lists leave them out. */
+export async function textWithParties<Tables>(
+  tables: Kysely<Tables>,
+  id: string,
+  text: string,
+  key: EncryptionKey | undefined,
+): Promise<string> {
+  return withParties(text, (await partiesOf(tables, [id], key)).get(id))
 }
 
 /** Any customer's orchestration, in its form for the operator. */

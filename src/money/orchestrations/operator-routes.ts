@@ -1,6 +1,7 @@
 /** The operator's calls for all customers' orchestrations. The operator guard runs first. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { idOf, operatorActor, requireSeen } from '../../access/clients/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../../platform/http/list-query.ts'
 import { pageDocument } from '../../platform/http/page-query.ts'
@@ -9,7 +10,7 @@ import type { Db, Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import type { GateSettings } from '../controls/gates.ts'
 import { type Release, ReleaseBody } from '../gates/release.ts'
-import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
+import { getAnyOrchestration, listAllOrchestrations, textWithParties } from './lists.ts'
 import {
   lockOrchestration,
   noOrchestration,
@@ -28,6 +29,8 @@ import type { OrchestrationTables } from './tables.ts'
 
 export interface OrchestrationOperatorRoutesOptions {
   readonly db: Db
+  /** Decrypts the orchestrations’ parties. Undefined: none can be read. */
+  readonly encryptionKey: EncryptionKey | undefined
   /** The current settings. */
   settings(): StartSettings & { readonly gates: GateSettings }
 }
@@ -41,7 +44,7 @@ const Nothing = Type.Object({}, { additionalProperties: false })
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerOrchestrationOperatorRoutes(
   app: FastifyInstance,
-  { db, settings }: OrchestrationOperatorRoutesOptions,
+  { db, encryptionKey, settings }: OrchestrationOperatorRoutesOptions,
 ): void {
   const write = async (
     request: FastifyRequest,
@@ -51,7 +54,8 @@ export function registerOrchestrationOperatorRoutes(
     const text = await transactionWithRetries(db, async (transaction: Transaction<OrchestrationTables>) => {
       await requireSeen(request, async () => {
         await lockOrchestration(transaction, id)
-        return new RawJson((await getAnyOrchestration(transaction, id)) ?? noOrchestration())
+        const text = (await getAnyOrchestration(transaction, id)) ?? noOrchestration()
+        return new RawJson(await textWithParties(transaction, id, text, encryptionKey))
       })
       return await work(transaction, operatorActor(request), id)
     })
@@ -66,8 +70,10 @@ export function registerOrchestrationOperatorRoutes(
     async ({ query }) => pageDocument(await listAllOrchestrations(db, query)),
   )
   app.get<ById>('/orchestrations/:id', answered(OperatorOrchestration), async ({ params }) => {
-    const text = await getAnyOrchestration(db.tables<OrchestrationTables>(), idOf(params.id))
-    return new RawJson(text ?? noOrchestration())
+    const tables = db.tables<OrchestrationTables>()
+    const id = idOf(params.id)
+    const text = (await getAnyOrchestration(tables, id)) ?? noOrchestration()
+    return new RawJson(await textWithParties(tables, id, text, encryptionKey))
   })
   app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
     write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),

@@ -3,6 +3,7 @@
  * request's transaction, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
  * record. This is checked before the balance, so repeating a request is safe.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import type { Asset, Conversions } from '../../contract/assets.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { type FieldError, invalidRequest, Problem } from '../../platform/http/problem.ts'
@@ -20,6 +21,7 @@ import { destinationOf } from '../rules/destination.ts'
 import type { RuleDestination } from '../rules/model.ts'
 import { withNetworkName } from '../rules/schemas.ts'
 import { termsFaults } from '../rules/terms.ts'
+import { readParties, type SealedParties, storeParties } from '../screening/parties.ts'
 import { conversionGates } from './convert.ts'
 import { getOrchestration } from './lists.ts'
 import { feeOf } from './model.ts'
@@ -40,10 +42,15 @@ export interface ReadRequest {
   readonly body: RequestedOrchestration
   readonly sourceAsset: Asset
   readonly sourceAmount: MinorUnits
+  readonly parties?: SealedParties
 }
 
 /** Validates a body. Throws 400 with all its faults. */
-export function readRequest(body: RequestedOrchestration, settings: RequestSettings): ReadRequest {
+export function readRequest(
+  body: RequestedOrchestration,
+  settings: RequestSettings,
+  encryptionKey: EncryptionKey | undefined,
+): ReadRequest {
   const { source, source_asset, destination_asset, destination, source_amount } = body
   const terms = {
     source,
@@ -60,17 +67,21 @@ export function readRequest(body: RequestedOrchestration, settings: RequestSetti
     const detail = `is less than ${formatAmount(minimum, asset.decimals)}, the minimum for ${source_asset}`
     faults.push({ pointer: '/source_amount', detail })
   }
+  const isScreening = settings.gates.screening !== undefined
+  const parties = body.parties === undefined ? undefined : readParties(body.parties, { isScreening, encryptionKey })
+  if (typeof parties === 'object') faults.push(parties)
   const [first, ...rest] = faults
   if (first !== undefined) throw invalidRequest([first, ...rest])
   // Without a fault, the asset and its amount are defined.
-  return { body, sourceAsset: asset as Asset, sourceAmount: amount as MinorUnits }
+  const read = { body, sourceAsset: asset as Asset, sourceAmount: amount as MinorUnits }
+  return typeof parties === 'function' ? { ...read, parties } : read
 }
 
 /** Starts the orchestration, and returns its JSON text. */
 export async function requestOrchestration<Tables>(
   transaction: Transaction<Tables>,
   { customerId, actor }: { readonly customerId: string; readonly actor: string },
-  { body, sourceAsset, sourceAmount }: ReadRequest,
+  { body, sourceAsset, sourceAmount, parties }: ReadRequest,
   settings: RequestSettings,
 ): Promise<string> {
   const { ref_id: refId, destination_asset: destinationAsset, metadata = {} } = body
@@ -124,6 +135,7 @@ export async function requestOrchestration<Tables>(
     createdAt: times.get(customerId) as string,
   }
   await startOrchestrations(transaction, [start], settings)
+  await storeParties(transaction, parties === undefined ? [] : [{ id, sealed: parties }])
   const detail = {
     ref_id: refId,
     profile_id: profileId,

@@ -1,6 +1,7 @@
 /** The customer's operations on orchestrations. The guard authenticates the caller and checks its scopes. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { actorOf, callerOf, type Guard } from '../../access/clients/guard.ts'
 import { isUuid } from '../../platform/base/ids.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../../platform/http/list-query.ts'
@@ -10,7 +11,7 @@ import type { Db } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { cancelOrchestration } from './cancel.ts'
-import { getOrchestration, listOrchestrations } from './lists.ts'
+import { getOrchestration, listOrchestrations, textWithParties } from './lists.ts'
 import { noOrchestration } from './operator-actions.ts'
 import { Price } from './pricing/schemas.ts'
 import { readPrice } from './pricing/stored-price.ts'
@@ -28,6 +29,8 @@ export interface OrchestrationRoutesOptions {
   readonly db: Db
   readonly guard: Guard
   readonly deliveryOwners: DeliveryOwners
+  /** Encrypts the orchestrations’ parties. Undefined: none can be stored or read. */
+  readonly encryptionKey: EncryptionKey | undefined
   /** The current settings. */
   settings(): RequestSettings
 }
@@ -43,13 +46,14 @@ export function registerOrchestrationRoutes(app: FastifyInstance, options: Orche
     ...WRITES_RAW_JSON,
     async handler(request) {
       const settings = options.settings()
-      const read = readRequest(request.body, settings)
+      const read = readRequest(request.body, settings, options.encryptionKey)
       const caller = callerOf(request)
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const text = await transactionWithRetries(db, (transaction) =>
         requestOrchestration(transaction, writer, read, settings),
       )
-      return new RawJson(text)
+      const { id } = JSON.parse(text) as { readonly id: string }
+      return new RawJson(await textWithParties(db.tables<OrchestrationTables>(), id, text, options.encryptionKey))
     },
   })
   app.route<{ Params: { id: string } }>({
@@ -58,8 +62,9 @@ export function registerOrchestrationRoutes(app: FastifyInstance, options: Orche
     ...WRITES_RAW_JSON,
     async handler(request) {
       const id = orchestrationId(request.params.id)
-      const text = await getOrchestration(db.tables<OrchestrationTables>(), callerOf(request).customerId, { id })
-      return new RawJson(text ?? noOrchestration())
+      const tables = db.tables<OrchestrationTables>()
+      const text = (await getOrchestration(tables, callerOf(request).customerId, { id })) ?? noOrchestration()
+      return new RawJson(await textWithParties(tables, id, text, options.encryptionKey))
     },
   })
   app.route<{ Params: { id: string } }>({

@@ -8,6 +8,7 @@ import { NextPageCursor, pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import { ClosedGates, RecordVersion } from '../gates/release.ts'
 import { Destination, RequestedDestination, Source } from '../rules/schemas.ts'
+import { Parties } from '../screening/parties.ts'
 import { ORCHESTRATION_STATUSES, WAITING_REASONS } from './model.ts'
 
 const strict = { additionalProperties: false }
@@ -33,6 +34,7 @@ export const NewOrchestrationBody = Type.Object(
     source_amount: Type.String({ minLength: 1, maxLength: 100, description: 'Decimal text above zero, such as 12.5' }),
     destination_asset: AssetSymbol,
     destination: Type.Optional(RequestedDestination),
+    parties: Type.Optional(Parties),
     metadata: Type.Optional(
       Type.Unsafe<Readonly<Record<string, string>>>({
         type: 'object',
@@ -52,6 +54,7 @@ const LinkedTransfer = Type.Object({ transfer_id: Uuid, status: textChoice(['PEN
 
 const MEMBERS = {
   id: Uuid,
+  parties: Type.Optional(Parties),
   customer_id: Uuid,
   profile_id: Uuid,
   identity_id: Type.Optional(Type.String()),

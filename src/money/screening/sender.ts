@@ -3,6 +3,7 @@
  * at a time. A request is sent outside any transaction. Until it is answered with a decision, the movement waits, and
  * the same question is asked again with the same id and body. When the process stops in between, so it is too.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -16,6 +17,7 @@ import { signatureHeaders } from '../../platform/webhooks/signature.ts'
 import { answerOf, type ScreeningAnswer } from './answer.ts'
 import { SCREENINGS_CHANNEL } from './ask.ts'
 import type { ScreenedKinds } from './movements.ts'
+import { partiesOf, withParties } from './parties.ts'
 import { closeEnded, type Question, type Recorded, recordAnswer, takeDue } from './questions.ts'
 
 /** The current settings, read again for every request. */
@@ -37,6 +39,8 @@ export interface ScreeningSenderOptions {
   readonly random: () => number
   readonly settings: () => HookSettings
   readonly requests: Counter<'outcome'>
+  /** Decrypts the movements’ parties. */
+  readonly encryptionKey: EncryptionKey | undefined
   /** Default: the operating system's resolver. */
   readonly resolve?: Resolve
 }
@@ -88,18 +92,22 @@ export class ScreeningSender {
   }
 
   async #ask(question: Question): Promise<void> {
-    const { clock, log, settings, resolve } = this.#options
+    try {
+      const answer = await this.#answer(question)
+      this.#count(question, answer, await this.#record(question, answer))
+    } catch (error) {
+      reportFailure(this.#options.log, error, 'a screening could not be asked or recorded. It is asked again')
+    }
+  }
+
+  async #answer(question: Question): Promise<ScreeningAnswer> {
+    const { db, clock, settings, resolve, encryptionKey } = this.#options
     const { url, secrets, allowPrivate } = settings()
-    const body = bodyOf(question)
+    const body = bodyOf(question, await partiesOf(db.tables(), [question.movementId], encryptionKey))
     const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000)
     const headers = signatureHeaders({ id: question.id, body, timestamp }, secrets)
     const tools = resolve === undefined ? { clock } : { clock, resolve }
-    const answer = answerOf(await postWebhook({ url, headers, body, allowPrivate }, tools), question.id)
-    try {
-      this.#count(question, answer, await this.#record(question, answer))
-    } catch (error) {
-      reportFailure(log, error, 'the answer to a screening could not be recorded. It is asked again')
-    }
+    return answerOf(await postWebhook({ url, headers, body, allowPrivate }, tools), question.id)
   }
 
   #record(question: Question, answer: ScreeningAnswer): Promise<Recorded> {
@@ -128,7 +136,11 @@ export class ScreeningSender {
 }
 
 /** The same bytes in every request for a question. */
-function bodyOf({ id, screeningId, revision, askedAt, facts }: Question): string {
-  const data = { id, screening_id: screeningId, revision, ...facts }
-  return JSON.stringify({ type: 'screening.requested', timestamp: askedAt, data })
+function bodyOf(
+  { id, screeningId, movementId, revision, askedAt, facts }: Question,
+  parties: ReadonlyMap<string, string>,
+): string {
+  const data = JSON.stringify({ id, screening_id: screeningId, revision, ...facts })
+  const common = JSON.stringify({ type: 'screening.requested', timestamp: askedAt })
+  return `${common.slice(0, -1)},"data":${withParties(data, parties.get(movementId))}}`
 }

@@ -182,7 +182,8 @@ export const PROBLEMS = {
   },
   encryption_key_missing: {
     status: 503,
-    meaning: 'this process has no `keys.encryption_key`, or another one, and cannot store or read bank details',
+    meaning:
+      'this process has no `keys.encryption_key`, or another one, and cannot store or read bank details or parties',
   },
   address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
   pool_empty: { status: 503, meaning: 'every imported address on this network is in use' },

@@ -99,7 +99,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
     'already_exists',
   ],
   cancelOrchestration: ['invalid_state'],
-  getOrchestration: [],
+  getOrchestration: ['encryption_key_missing'],
   getOrchestrationPrice: [],
   createSandboxDeposit: ['not_found', 'already_exists'],
 }

@@ -16,7 +16,7 @@ import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { credit } from '../../support/ledger.ts'
 import { convertSettings } from '../../support/orchestrations.ts'
-import { type RestCustomer, RestNode } from '../../support/rest.ts'
+import { ENCRYPTION_KEY, type RestCustomer, RestNode } from '../../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, type TestAccount } from '../../support/rules.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
@@ -98,6 +98,7 @@ export class ScreeningStand {
       clock,
       log: this.logged.log,
       random: () => 0.5,
+      encryptionKey: ENCRYPTION_KEY,
       requests: createHookCounter(createMetricsRegistry()),
       settings: () => ({ url: node.live.config['screening.url'], secrets: [SECRET], allowPrivate: false }),
     })

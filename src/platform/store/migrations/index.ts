@@ -55,6 +55,7 @@ import { destinations } from './202611281640-destinations.ts'
 import { fiatInstructions } from './202611281650-fiat-instructions.ts'
 import { limits } from './202611281655-limits.ts'
 import { screenings } from './202611281700-screenings.ts'
+import { movementParties } from './202611281701-movement-parties.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -114,4 +115,5 @@ export const MIGRATIONS: readonly Migration[] = [
   fiatInstructions,
   limits,
   screenings,
+  movementParties,
 ]

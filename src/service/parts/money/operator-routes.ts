@@ -38,7 +38,7 @@ export interface MoneyOperatorOptions extends MoneyRoutesOptions {
 
 /** Relative to `/admin/v1`. */
 export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly ModuleRoutes[] {
-  const { db, current, quotas } = options
+  const { db, current, quotas, encryptionKey } = options
   const supply = supplyOf(options)
   const settings = () => depositSettings(current.config)
   const reporter = new DepositReporter({ ...options, settings })
@@ -52,8 +52,9 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
     (app) => registerDestinationOperatorRoutes(app, options),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
-    (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
-    (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(current.config) }),
+    (app) => registerDepositOperatorRoutes(app, { db, reporter, settings, encryptionKey }),
+    (app) =>
+      registerOrchestrationOperatorRoutes(app, { db, encryptionKey, settings: () => requestSettings(current.config) }),
     (app) =>
       registerLimitOperatorRoutes(app, {
         db,

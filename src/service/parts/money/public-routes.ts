@@ -67,6 +67,7 @@ export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleR
       registerOrchestrationRoutes(app, {
         db,
         guard,
+        encryptionKey,
         deliveryOwners: deliveryOwners(current),
         settings: () => requestSettings(current.config),
       }),

@@ -1,4 +1,5 @@
 /** Screening: how deposits and payments apply a decision, and the sender that asks the operator's hook. */
+import type { EncryptionKey } from '../../../access/clients/encryption-key.ts'
 import { screenedPayments } from '../../../money/deliveries/screened.ts'
 import { screenedDeposits } from '../../../money/deposits/screened.ts'
 import { createHookCounter } from '../../../money/screening/metrics.ts'
@@ -20,6 +21,7 @@ export interface ScreeningParts extends Waiting {
   readonly lifecycle: Lifecycle
   /** The current configuration, which a reload replaces. */
   readonly current: { readonly config: Config }
+  readonly encryptionKey: EncryptionKey | undefined
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
 }

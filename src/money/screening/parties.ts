@@ -1,0 +1,109 @@
+/**
+ * The parties of a movement: its originator and beneficiary, as the screening hook and the executor get them. They are
+ * accepted only while `screening.url` is set, and stored encrypted and bound to their movement.
+ */
+import { type Static, Type } from 'typebox'
+import { type EncryptionKey, EncryptionKeyProblem } from '../../access/clients/encryption-key.ts'
+import { type FieldError, Problem } from '../../platform/http/problem.ts'
+import type { Kysely, Transaction } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { inserting } from '../../platform/store/unnested.ts'
+
+const strict = { additionalProperties: false }
+const Text = Type.Optional(Type.String({ minLength: 1, maxLength: 1_000 }))
+const Party = Type.Object({ name: Text, type: Text, address: Text, account: Text, institution: Text }, strict)
+
+export const Parties = Type.Object(
+  { originator: Type.Optional(Party), beneficiary: Type.Optional(Party) },
+  {
+    ...strict,
+    description: 'Passed to the screening and to the executor. At most 4 KiB, only while `screening.url` is set',
+  },
+)
+
+type PartiesBody = Static<typeof Parties>
+
+const BYTES_MAX = 4_096
+
+/** What a process needs to accept parties. */
+export interface PartiesSettings {
+  /** Whether `screening.url` is set. */
+  readonly isScreening: boolean
+  readonly encryptionKey: EncryptionKey | undefined
+}
+
+/** None are accepted. */
+export const NO_PARTIES: PartiesSettings = { isScreening: false, encryptionKey: undefined }
+
+/** Encrypts accepted parties for their movement, whose id is not known yet. */
+export type SealedParties = (movementId: string) => string
+
+/**
+ * Returns the function that encrypts the parties, or why they are not accepted.
+ *
+ * @throws {Problem} 503 without a key
+ */
+export function readParties(
+  parties: PartiesBody,
+  { isScreening, encryptionKey: key }: PartiesSettings,
+): SealedParties | FieldError {
+  const pointer = '/parties'
+  if (!isScreening) return { pointer, detail: 'is not accepted: movements are not screened' }
+  const bytes = Buffer.from(JSON.stringify(parties))
+  if (bytes.length > BYTES_MAX) return { pointer, detail: `must have at most ${BYTES_MAX} bytes as JSON` }
+  if (key === undefined) throw keyMissing('cannot store parties')
+  return (id) => key.encrypt(bytes, rowOf(id))
+}
+
+/** Stores the movements' parties. Known ones stay. */
+export async function storeParties<Tables>(
+  transaction: Transaction<Tables>,
+  movements: readonly { readonly id: string; readonly sealed: SealedParties }[],
+): Promise<void> {
+  if (movements.length === 0) return
+  const rows = inserting('movement_parties', movements, [
+    ['movement_id', 'uuid', ({ id }) => id],
+    ['parties', 'text', ({ id, sealed }) => sealed(id)],
+  ])
+  await sql`${rows} on conflict (movement_id) do nothing`.execute(transaction)
+}
+
+/**
+ * The parties' JSON texts, by movement. Those without parties are absent.
+ *
+ * @throws {Problem} 503 without the key with which they were encrypted
+ */
+export async function partiesOf<Tables>(
+  tables: Kysely<Tables>,
+  ids: readonly string[],
+  key?: EncryptionKey | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<{ readonly movement_id: string; readonly parties: string }>`
+    select movement_id, parties from movement_parties where movement_id = any(${[...ids]}::uuid[])
+  `.execute(tables)
+  return new Map(rows.map(({ movement_id: id, parties }) => [id, decrypt(parties, id, key)]))
+}
+
+/** An object's JSON text with the parties as its last member. */
+export function withParties(text: string, parties: string | undefined): string {
+  return parties === undefined ? text : `${text.slice(0, -1)},"parties":${parties}}`
+}
+
+function decrypt(text: string, id: string, key: EncryptionKey | undefined): string {
+  if (key === undefined) throw keyMissing('cannot read parties')
+  try {
+    return key.decrypt(text, rowOf(id)).toString()
+  } catch (error) {
+    if (error instanceof EncryptionKeyProblem) throw keyMissing('cannot read parties, encrypted with another key')
+    throw error
+  }
+}
+
+function keyMissing(what: string): Problem {
+  return new Problem('encryption_key_missing', `this process ${what}: the operator must set keys.encryption_key`)
+}
+
+function rowOf(id: string): string {
+  return `movement_parties.parties/${id}`
+}
