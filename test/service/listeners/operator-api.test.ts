@@ -29,7 +29,8 @@ const OF_A_SESSION = ['DELETE /session', 'POST /session/password', 'POST /sessio
 
 /**
  * A new store is encrypted from the start, so this call has nothing to encrypt here: see
- * `test/access/clients/key-encryption.test.ts`. Calls about orchestrations and destinations are tested in `test/money`.
+ * `test/access/clients/key-encryption.test.ts`. Calls about orchestrations, destinations,
+ * limits and screening are tested in `test/money`.
  */
 const TESTED_ELSEWHERE = [
   ...OF_A_SESSION,
@@ -37,6 +38,8 @@ const TESTED_ELSEWHERE = [
   'POST /signing-keys/encrypt',
   ...['reject', 'release', 'retry'].map((step) => `POST /orchestrations/:id/${step}`),
   ...['approve', 'reject'].map((step) => `POST /destinations/:id/${step}`),
+  'POST /screening/:id/decide',
+  'PUT /limits',
 ]
 
 /** Calls that need no credentials: people make them with a browser. See `test/access/operators`. */
