@@ -7,7 +7,7 @@ import type { components, paths } from './openapi.ts'
 /** An API document by its schema name. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name]
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** `/customers/{id}` as the type of `/customers/${id}`. */
 type Filled<Path> = Path extends `${infer Start}{${string}}${infer Rest}` ? `${Start}${string}${Filled<Rest>}` : Path

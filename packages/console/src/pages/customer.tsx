@@ -11,6 +11,7 @@ import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Time }
 import { ListTable } from '../ui/table.tsx'
 import { askNewClient } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
+import { SecurityContactsCard } from './security-contacts.tsx'
 
 const REFRESH_MILLISECONDS = 4_000
 
@@ -56,7 +57,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
               [
                 'Records',
                 <span key="r">
-                  <a href={href(`/review?customer=${id}`)}>Accounts</a>,{' '}
+                  <a href={href(`/review/accounts?customer=${id}`)}>Accounts</a>,{' '}
                   <a href={href(`/money/deposits?customer=${id}`)}>deposits</a>,{' '}
                   <a href={href(`/money/orchestrations?customer=${id}`)}>orchestrations</a>,{' '}
                   <a href={href(`/audit?subject=${id}`)}>audit</a>
@@ -67,6 +68,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
         </Card>
         <ClientsCard list={clients} customer={document} />
         <ConnectionsCard connections={connections} clients={clients.items ?? []} />
+        {can('GET /notices') && <SecurityContactsCard customer={document} reload={customer.reload} />}
         <div class="columns">
           <ProfilesCard id={id} />
           <QuotasCard id={id} />
