@@ -11,6 +11,7 @@ import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Time }
 import { ListTable } from '../ui/table.tsx'
 import { askNewClient } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
+import { LimitsCard } from './limits.tsx'
 import { SecurityContactsCard } from './security-contacts.tsx'
 
 const REFRESH_MILLISECONDS = 4_000
@@ -68,6 +69,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
         </Card>
         <ClientsCard list={clients} customer={document} />
         <ConnectionsCard connections={connections} clients={clients.items ?? []} />
+        {can('GET /limits') && <LimitsCard id={id} name={document.name} />}
         {can('GET /notices') && <SecurityContactsCard customer={document} reload={customer.reload} />}
         <div class="columns">
           <ProfilesCard id={id} />
