@@ -83,7 +83,7 @@ function askLimits(id: string, name: string, present: Schema<'CustomerLimits'>['
     consequence: (
       <p>
         They replace this customer's own limits. Without one for a scope, window and asset, <code>limits.defaults</code>{' '}
-        applies. A raised limit is told to the security contacts.
+        applies. The security contacts are notified of a raised limit.
       </p>
     ),
     confirm: 'Save',
@@ -94,9 +94,7 @@ function askLimits(id: string, name: string, present: Schema<'CustomerLimits'>['
         label: 'Limits',
         kind: 'long',
         hint: 'one per line: customer or destination, day or movement, asset, amount',
-        initial: present
-          .map(({ scope, window, asset, amount }) => `${scope} ${window} ${asset} ${amount}`)
-          .join('\n'),
+        initial: present.map(({ scope, window, asset, amount }) => `${scope} ${window} ${asset} ${amount}`).join('\n'),
         isOptional: true,
       },
     ],

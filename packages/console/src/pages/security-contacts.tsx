@@ -49,9 +49,7 @@ export function SecurityContactsCard({
         </>
       }
     >
-      <Facts
-        rows={[['Told of changes', contacts.length === 0 ? <Badge tone="warn">None</Badge> : contacts.join(', ')]]}
-      />
+      <Facts rows={[['Notified', contacts.length === 0 ? <Badge tone="warn">None</Badge> : contacts.join(', ')]]} />
       <ListTable
         caption="Notices"
         list={notices}
@@ -85,7 +83,7 @@ function askContacts({ id, name, security_contacts }: Customer, reload: () => vo
     title: `Security contacts of ${name}`,
     consequence: (
       <p>
-        They are told of every new, approved or deleted destination, new secret and raised limit. The customer's own
+        They are notified of every new, approved or deleted destination, new secret and raised limit. The customer's own
         programs cannot change them.
       </p>
     ),
