@@ -5,7 +5,7 @@ import type { Schema } from '../base/operator-api.ts'
 import { useList } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
-import { Badge, Card, Facts, Status, Time } from '../ui/parts.tsx'
+import { Badge, Card, Status, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 
 type Customer = Schema<'Customer'>
@@ -33,6 +33,7 @@ export function SecurityContactsCard({
   return (
     <Card
       title="Security contacts"
+      note={contacts.length === 0 ? 'none' : contacts.join(', ')}
       flush
       actions={
         <>
@@ -49,7 +50,6 @@ export function SecurityContactsCard({
         </>
       }
     >
-      <Facts rows={[['Notified', contacts.length === 0 ? <Badge tone="warn">None</Badge> : contacts.join(', ')]]} />
       <ListTable
         caption="Notices"
         list={notices}
