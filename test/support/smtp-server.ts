@@ -13,6 +13,8 @@ export interface ReceivedMail {
 export interface SmtpServer {
   readonly port: number
   readonly mails: ReceivedMail[]
+  /** As in a mail, for each login. */
+  readonly credentials: string[]
   /** Answers to commands, by verb, in place of the usual ones. */
   readonly answers: Map<string, string>
   close(): Promise<void>
@@ -20,17 +22,19 @@ export interface SmtpServer {
 
 export async function openSmtpServer(): Promise<SmtpServer> {
   const mails: ReceivedMail[] = []
+  const logins: string[] = []
   const answers = new Map<string, string>()
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined).on('close', () => sockets.delete(socket)))
-    serve(socket, answers, (mail) => mails.push(mail))
+    serve(socket, answers, logins, (mail) => mails.push(mail))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
     port,
     mails,
+    credentials: logins,
     answers,
     close: () =>
       new Promise((resolve) => {
@@ -40,7 +44,12 @@ export async function openSmtpServer(): Promise<SmtpServer> {
   }
 }
 
-function serve(socket: Socket, answers: ReadonlyMap<string, string>, keep: (mail: ReceivedMail) => void): void {
+function serve(
+  socket: Socket,
+  answers: ReadonlyMap<string, string>,
+  logins: string[],
+  keep: (mail: ReceivedMail) => void,
+): void {
   let [pending, credentials, from] = ['', '', '']
   let recipients: string[] = []
   let text: string[] | undefined
@@ -51,6 +60,7 @@ function serve(socket: Socket, answers: ReadonlyMap<string, string>, keep: (mail
         .toString()
         .split('\0')
       credentials = `${user}:${password}`
+      logins.push(credentials)
       return '235 accepted'
     }
     if (verb === 'MAIL') [from, recipients] = [addressIn(rest), []]
@@ -59,6 +69,7 @@ function serve(socket: Socket, answers: ReadonlyMap<string, string>, keep: (mail
       text = []
       return '354 send it'
     }
+    if (verb === 'STAR') return '502 no TLS here'
     return verb === 'QUIT' ? '221 bye' : '250 ok'
   }
   const onLine = (line: string): string | undefined => {

@@ -55,6 +55,7 @@ beforeEach(async () => {
   await sql`truncate notices, notice_sends`.execute(db.tables())
   smtp.answers.clear()
   smtp.mails.splice(0)
+  smtp.credentials.splice(0)
   requests.splice(0)
   captured.lines.splice(0)
   hookStatus = 200
@@ -203,6 +204,17 @@ it('a mail server that cannot be reached is reported, and the webhook is sent al
     { status: 'WAITING', last_error: expect.stringMatching(/^the mail server: E[A-Z]+$/) },
     { status: 'SENT' },
   ])
+})
+
+it('neither a mail nor a password leaves in plain text, except to a loopback address', async () => {
+  const customerId = await newCustomer(['a@acme.example'])
+  // Not one of the names and addresses known to be this machine, although it resolves to it.
+  settings = { ...settings, mail: { url: `smtp://user:secret@LOCALHOST:${smtp.port}`, from: '' } }
+  await sender.start()
+  const id = await queue({ customerId, type: 'test', subject: customerId, facts: {} })
+  await attempted(id, 1)
+  expect((await sendsOf(id))[0]).toMatchObject({ status: 'WAITING', last_error: 'the mail server answered 502 (ETLS)' })
+  expect([smtp.mails, smtp.credentials]).toEqual([[], []])
 })
 
 it('a notice that cannot be sent for three days is given up, and the metric shows its age until then', async () => {
