@@ -1,6 +1,7 @@
 /**
  * Random concurrent movements with two workers and kills at named points. After each round nothing is killed any more and
- * all due work is done: then the closed gates of every movement, and whether it proceeded, equal an independent oracle.
+ * all due work is done: then the closed gates of every movement, whether it proceeded, and its use of the limits equal an independent
+ * oracle.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { GateSettings } from '../../../src/money/controls/gates.ts'
@@ -25,6 +26,7 @@ const MOVEMENTS = isLong ? 10_000 : 80
 const PARTIES = isLong ? 40 : 4
 const ACTIONS = isLong ? 2_000 : 80
 const REVIEW_ABOVE = 6_000_000n
+const LIMITS = { day: isLong ? 300_000_000n : 25_000_000n, movement: 8_500_000n }
 
 let dbs: readonly [Db, Db]
 beforeAll(async () => {
@@ -35,7 +37,15 @@ afterAll(async () => {
   for (const db of new Set(dbs)) await db.close()
 })
 
-it(`gates equal the oracle for ${MOVEMENTS} random movements with two workers and kills at named points`, async () => {
+it(`gates and limits equal the oracle for ${MOVEMENTS} random movements with two workers and kills at named points`, async () => {
+  const limits = (['USDC', 'USDG'] as const).flatMap((asset) =>
+    (['day', 'movement'] as const).map((window) => ({
+      scope: 'customer' as const,
+      asset,
+      window,
+      amount: LIMITS[window],
+    })),
+  )
   const payments = new Map([
     ['USDC', REVIEW_ABOVE],
     ['USDG', REVIEW_ABOVE],
@@ -46,9 +56,10 @@ it(`gates equal the oracle for ${MOVEMENTS} random movements with two workers an
     needsAccountApproval: true,
     destinations: { isRequired: true, isSandbox: false },
     screening: { validHours: 24 },
+    limits,
   }
   const owners = { orchestrations: ORCHESTRATION_DELIVERIES, deposits: depositReturns, gates: () => settings }
-  const circumstances = { pausedAssets: [], areDeliveriesPaused: false, reviewAbove: REVIEW_ABOVE }
+  const circumstances = { pausedAssets: [], areDeliveriesPaused: false, reviewAbove: REVIEW_ABOVE, limits: LIMITS }
   const random = new Random(seed)
   const world = new World({ dbs, random, settings, owners, circumstances })
   for (let count = 0; count < PARTIES; count++) await world.addParty()
@@ -59,6 +70,9 @@ it(`gates equal the oracle for ${MOVEMENTS} random movements with two workers an
     await checkMovements(world, dbs[0])
   }
   payments.clear()
+  const raised = { day: 1n << 62n, movement: 1n << 62n }
+  limits.splice(0, limits.length, ...limits.map((limit) => ({ ...limit, amount: raised[limit.window] })))
+  Object.assign(circumstances, { limits: raised })
   await openAll(world, dbs[0])
   await settleDown(world, dbs[0])
   await world.allowAll()

@@ -42,6 +42,8 @@ export interface Movement {
   handedOut: number
   isPaid: boolean
   isCancelled: boolean
+  /** Its amount was known when it was requested, so it is counted from then on. */
+  readonly isRequestedAsIs: boolean
 }
 
 /** What holds for all movements in a round. */
@@ -50,6 +52,8 @@ export interface Circumstances {
   areDeliveriesPaused: boolean
   /** Payments above it are reviewed. */
   readonly reviewAbove: bigint
+  /** Per customer and asset: the sum of a day, and one movement. */
+  readonly limits: { readonly day: bigint; readonly movement: bigint }
 }
 
 /** The gates, LIMIT excepted, that must be closed for a movement before its conversion or as a payment. */

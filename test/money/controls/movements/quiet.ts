@@ -2,7 +2,22 @@
 import type { Db } from '../../../../src/platform/store/db.ts'
 import { sql } from '../../../../src/platform/store/sql.ts'
 import { type Gate, type Movement, mustBeClosed } from './model.ts'
+import { limitFaults } from './used.ts'
 import type { World } from './world.ts'
+
+/** In the order in which operators see them. */
+const GATES: readonly Gate[] = [
+  'CUSTOMER_DISABLED',
+  'ACCOUNT_BLOCKED',
+  'ACCOUNT_NOT_APPROVED',
+  'RECEIVABLE',
+  'DESTINATION',
+  'LIMIT',
+  'REVIEW',
+  'SCREENING',
+  'PAUSED',
+]
+const inOrder = (gates: readonly Gate[]) => GATES.filter((gate) => gates.includes(gate))
 
 const WAITS: readonly (readonly [wait: string, gates: readonly Gate[]])[] = [
   ['HOLD', ['CUSTOMER_DISABLED', 'ACCOUNT_BLOCKED', 'RECEIVABLE', 'REVIEW']],
@@ -13,7 +28,7 @@ const WAITS: readonly (readonly [wait: string, gates: readonly Gate[]])[] = [
   ['PAUSED', ['PAUSED']],
 ]
 
-interface Row {
+export interface Row {
   readonly id: string
   readonly status: string
   readonly step: 'convert' | 'deliver' | null
@@ -22,6 +37,8 @@ interface Row {
   readonly fail_code: string | null
   readonly delivery: string | null
   readonly is_running: boolean
+  /** The amount counted in the limits. */
+  readonly used: string | null
 }
 
 /** All claims end, and workers and executors do what can be done. */
@@ -54,7 +71,8 @@ export async function checkMovements(world: World, db: Db): Promise<void> {
   const { rows } = await sql<Row>`
     select orchestrations.id, orchestrations.status, step, orchestrations.waiting_for, orchestrations.gates,
       orchestrations.fail_code, deliveries.status as delivery,
-      coalesce(deliveries.status = 'CLAIMED' and deliveries.waiting_for is null, false) as is_running
+      coalesce(deliveries.status = 'CLAIMED' and deliveries.waiting_for is null, false) as is_running,
+      (select limit_uses.amount from limit_uses where movement_id = orchestrations.id and not returned) as used
     from orchestrations left join deliveries on orchestration_id = orchestrations.id
     where orchestrations.id = any(${[...world.movements.keys()]}::uuid[])
   `.execute(db.tables())
@@ -63,6 +81,7 @@ export async function checkMovements(world: World, db: Db): Promise<void> {
     const fault = faultOf(row, world.movements.get(row.id) as Movement, world)
     if (fault !== undefined) violations.push(`${row.id}: ${fault}`)
   }
+  violations.push(...limitFaults(rows, world))
 }
 
 function faultOf(row: Row, movement: Movement, { circumstances }: World): string | undefined {
@@ -73,8 +92,10 @@ function faultOf(row: Row, movement: Movement, { circumstances }: World): string
     if (fail_code === 'CANCELLED') return movement.isCancelled ? undefined : 'it is CANCELLED without a cancellation'
     return fail_code === 'OPERATOR_FAILED' && !movement.isPaid ? undefined : `it failed with ${fail_code}`
   }
-  const closed = mustBeClosed(movement, step ?? 'convert', circumstances)
   const found = (gates ?? []).map(({ code }) => code)
+  const others = mustBeClosed(movement, step ?? 'convert', circumstances)
+  // LIMIT is compared with the sums of all movements.
+  const closed = found.includes('LIMIT') ? inOrder([...others, 'LIMIT']) : others
   if (found.join() !== closed.join() && !is_running) return `its gates are ${found.join()}, not ${closed.join()}`
   const wait = WAITS.find(([, codes]) => codes.some((code) => closed.includes(code)))?.[0] ?? null
   if (waiting_for !== wait && !is_running) return `it waits for ${waiting_for}, not for ${wait}`
