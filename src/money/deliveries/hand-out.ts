@@ -12,7 +12,7 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { type GateSettings, readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
-import { lockLimits } from '../limits/gate.ts'
+import { type LockedLimits, lockLimits } from '../limits/gate.ts'
 import { type DeliveryChannel, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, endAttempts, failAll, giveUp } from './results.ts'
@@ -79,7 +79,10 @@ export async function handOut<Tables>(
   for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
     const due = await lockDue(transaction, request, request.limit - claimed.length)
     if (due.length === 0) break
-    const { verdicts, isLimitLocked } = await decide(transaction, due, owners.gates())
+    const decision = await decide(transaction, due, owners.gates(), round === 0)
+    // These are due again in the next transaction, because this one has locked owners.
+    if (decision.limits.isMissing) break
+    const { verdicts, limits } = decision
     const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
     const handedOut = those('handed-out')
     await claim(transaction, owners, handedOut, request)
@@ -93,7 +96,7 @@ export async function handOut<Tables>(
     const own = those('own-address')
     await refuseOwnAddresses(transaction, owners, own)
     // Their postings locked balances, so no more owners may be locked. No limit may be locked after another one.
-    if (own.length > 0 || isLimitLocked) break
+    if (own.length > 0 || limits.isLocked) break
   }
   return claimed
 }
@@ -173,9 +176,11 @@ async function decide<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly (DeliveryRow & Pick<DueRow, 'is_overdue'>)[],
   settings: GateSettings,
-): Promise<{ readonly verdicts: readonly Verdict[]; readonly isLimitLocked: boolean }> {
+  mayLockLimits = true,
+): Promise<{ readonly verdicts: readonly Verdict[]; readonly limits: LockedLimits }> {
   const subjects = rows.map(deliveryGates)
-  const limits = await lockLimits(transaction, subjects, settings)
+  const limits = await lockLimits(transaction, subjects, settings, mayLockLimits)
+  if (limits.isMissing) return { verdicts: [], limits }
   await limits.count(subjects)
   const findings = await readGates(transaction, subjects, settings)
   const areOwn = await areOwnAddresses(
@@ -188,7 +193,7 @@ async function decide<Tables>(
     const wait = waitingForOf(findings[index] ?? [])
     return wait === undefined ? { kind: 'handed-out' } : { kind: 'blocked', wait }
   })
-  return { verdicts, isLimitLocked: limits.isLocked }
+  return { verdicts, limits }
 }
 
 /** A payment, as its gates see it. */

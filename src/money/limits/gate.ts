@@ -25,6 +25,8 @@ const NEVER_OPENS = 'waiting does not help: cancel it, release it or raise the l
 export interface LockedLimits {
   /** Whether the transaction holds any. It may take no others then. */
   readonly isLocked: boolean
+  /** Whether it needs one that it may not take. Its movements are left to another transaction. */
+  readonly isMissing: boolean
   /** Counts subjects with a known amount within the limits, and those whose gate LIMIT was opened. */
   count(subjects: readonly GateSubject[]): Promise<void>
 }
@@ -32,22 +34,27 @@ export interface LockedLimits {
 /**
  * Locks the use in which these subjects' movements may be counted. A movement already counted with its amount needs no
  * lock.
+ *
+ * @param mayLock whether the transaction has locked nothing that comes after
  */
 export async function lockLimits<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],
   { limits: defaults }: LimitSettings,
+  mayLock = true,
 ): Promise<LockedLimits> {
   const movements = possiblyLimited(subjects, defaults)
   const state = movements.length === 0 ? undefined : await readLimitState(transaction, movements)
   const uncounted = movements.filter(
     (movement) => state !== undefined && !isCountedAs(movement, state) && isLimited(movement, defaults, state),
   )
-  if (uncounted.length === 0) return { isLocked: false, count: async () => undefined }
+  if (uncounted.length === 0) return { isLocked: false, isMissing: false, count: async () => undefined }
+  if (!mayLock) return { isLocked: false, isMissing: true, count: async () => undefined }
   const names = new Set(uncounted.map(lockName))
   await lockNames(transaction, 'limit', [...names])
   return {
     isLocked: true,
+    isMissing: false,
     async count(counting) {
       const known = possiblyLimited(counting, defaults).filter(
         (movement) => movement.amount !== undefined && names.has(lockName(movement)),

@@ -84,5 +84,6 @@ it(`gates and limits equal the oracle for ${MOVEMENTS} random movements with two
   `.execute(dbs[0].tables())
   expect({ seed, violations: world.violations, unfinished: rows }).toEqual({ seed, violations: [], unfinished: [] })
   expect(await violationsOf(dbs[0])).toEqual([])
-  expect([...world.kills.keys()].sort()).toEqual([...POINTS].sort())
+  // Few movements may not meet every point.
+  if (isLong) expect([...world.kills.keys()].sort()).toEqual([...POINTS].sort())
 })
