@@ -19,6 +19,7 @@ export const ReleaseBody = Type.Object(
   {
     gates: Type.Array(textChoice(RELEASABLE_GATES), {
       minItems: 1,
+      maxItems: RELEASABLE_GATES.length,
       uniqueItems: true,
       description: 'The gates to open, among the record’s closed ones. No release opens the others',
     }),
