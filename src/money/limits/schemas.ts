@@ -17,7 +17,7 @@ const Destination = Type.Object(
 
 const kind = {
   scope: textChoice(LIMIT_SCOPES),
-  asset: Type.String(),
+  asset: Type.String({ minLength: 1, maxLength: 20 }),
   window: textChoice(LIMIT_WINDOWS),
 }
 

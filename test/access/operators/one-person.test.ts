@@ -5,6 +5,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { OPERATOR_CALLS, type OperatorCallId, recordCallOf } from '../../../src/contract/operator-calls.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { registerAddress } from '../../support/destinations.ts'
 import { releaseOf } from '../../support/release.ts'
@@ -284,6 +285,11 @@ async function makeRecords(): Promise<void> {
   await made('/operators', { name: 'mia', role: 'treasurer' })
   const ofMia = "update operators set created_at = created_at + interval '1 second' where name = 'mia'"
   const { customer_id } = (await node.operator('GET', `/accounts/${accountId}`)).body
+  const screeningId = newId()
+  await sql`
+    insert into screenings (id, kind, movement_id, customer_id, profile_id, asset, amount, status, question_id, asked_at, created_at)
+    values (${screeningId}, 'deposit', ${deposits.completed}, ${customer_id}, ${profileId}, 'USD', 1, 'HELD', ${newId()}, now(), now())
+  `.execute(node.db.tables())
   Object.assign(OF_RECORDS, {
     'PUT /customers/:id/security-contacts': [
       `/customers/${customer_id}/security-contacts`,
@@ -301,6 +307,11 @@ async function makeRecords(): Promise<void> {
       `/destinations/${destination.id}/approve`,
       {},
       later('destinations', destination.id),
+    ],
+    'POST /screening/:id/decide': [
+      `/screening/${screeningId}/decide`,
+      { decision: 'ALLOW', note: 'known' },
+      `update screenings set revision = revision + 1 where id = '${screeningId}'`,
     ],
     'POST /ledger/entries/:id/reverse': [
       `/ledger/entries/${entry.id}/reverse`,

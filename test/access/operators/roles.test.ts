@@ -10,6 +10,7 @@ const REVIEWS = [
   'PATCH /accounts/:id',
   ...['approve', 'reject', 'delete'].map((action) => `POST /rules/:id/${action}`),
   ...['approve', 'reject'].map((action) => `POST /destinations/:id/${action}`),
+  'POST /screening/:id/decide',
   'POST /accounts/:id/notes',
   'POST /rules/:id/notes',
 ]
@@ -24,7 +25,7 @@ const MONEY = [
   'POST /deliveries/:id/settle',
   'POST /deliveries/:id/fail',
   ...['POST /ledger/entries', 'POST /ledger/entries/:id/reverse'],
-  'PATCH /controls',
+  ...['PATCH /controls', 'PUT /limits'],
 ]
 /** About the own login; and decisions on requests, which need the role of the requested call besides. */
 const OF_EVERY_ROLE = [
