@@ -28,6 +28,11 @@ const GATES_ON = {
   'destinations.required': 'true',
   'destinations.approval': 'required',
   'destinations.cooling_hours': '0',
+  'limits.defaults': JSON.stringify(
+    ['USDC', 'USDG'].flatMap((asset) =>
+      ['day', 'movement'].map((window) => ({ scope: 'customer', asset, window, amount: '1000000000000' })),
+    ),
+  ),
   'review_above.deposits': LARGE,
   'review_above.payments': LARGE,
 }
