@@ -98,10 +98,7 @@ export async function readTermsGates<Tables>(
   subjects: readonly GateSubject[],
   settings: GateSettings,
 ): Promise<Findings> {
-  return joined(
-    subjects,
-    await Promise.all(TERMS_READERS.flatMap((read) => read(transaction, subjects, settings) ?? [])),
-  )
+  return await readWith(TERMS_READERS, transaction, subjects, settings)
 }
 
 /** Only the gates that need the amount, for the transaction that has just learned it. */
@@ -111,8 +108,8 @@ export async function readAmountGates<Tables>(
   settings: GateSettings,
 ): Promise<Findings> {
   const known = subjects.filter(({ amount }) => amount !== undefined)
-  const read = await Promise.all(AMOUNT_READERS.flatMap((each) => each(transaction, known, settings) ?? []))
-  const found = new Map(joined(known, read).map((findings, index) => [known[index], findings]))
+  const read = await readWith(AMOUNT_READERS, transaction, known, settings)
+  const found = new Map(read.map((findings, index) => [known[index], findings]))
   return subjects.map((subject) => found.get(subject) ?? [])
 }
 
@@ -122,10 +119,7 @@ export async function readDepositGates<Tables>(
   subjects: readonly GateSubject[],
   settings: GateSettings,
 ): Promise<Findings> {
-  return joined(
-    subjects,
-    await Promise.all(DEPOSIT_READERS.flatMap((read) => read(transaction, subjects, settings) ?? [])),
-  )
+  return await readWith(DEPOSIT_READERS, transaction, subjects, settings)
 }
 
 /**
@@ -241,6 +235,16 @@ function isAbove(limits: ReviewLimits, { asset, amount = 0n }: GateSubject): boo
 
 function reviewed(areAbove: readonly boolean[], detail: string): Promise<Findings> {
   return Promise.resolve(areAbove.map((isReviewed) => (isReviewed ? [{ code: 'REVIEW', detail } as const] : [])))
+}
+
+/** Sends all readers' statements together. */
+async function readWith<Tables>(
+  readers: readonly GateReader[],
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  settings: GateSettings,
+): Promise<Findings> {
+  return joined(subjects, await Promise.all(readers.flatMap((read) => read(transaction, subjects, settings) ?? [])))
 }
 
 function joined(subjects: readonly GateSubject[], read: readonly Findings[]): Findings {
