@@ -3,11 +3,11 @@
  * earlier attempt's outcome is not recorded. When the process stops in between, it is sent again with the same id.
  */
 import type { Transaction } from '../../platform/store/db.ts'
-import { unlessLocked } from '../../platform/store/lock-order.ts'
+import { claimedRows } from '../../platform/store/due-search.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { NoticeType } from './queue.ts'
 
-/** Longer than an attempt takes. A sender without a recorded outcome by then has stopped. */
+/** Longer than an attempt takes. */
 const LEASE_SECONDS = 120
 /** A send is given up this long after its notice. */
 const GIVEN_UP_AFTER_HOURS = 72
@@ -44,25 +44,16 @@ export async function takeDue<Tables>(
   isRecent: RawBuilder<boolean>,
 ): Promise<readonly DueSend[]> {
   const { rows } = await sql<DueSend>`
-    with due as materialized (
-      select id, next_attempt_at as due_at from notice_sends
-      where next_attempt_at <= statement_timestamp() and ${isRecent}
-      order by next_attempt_at, id limit ${limit} ${unlessLocked}
-    ), taken as (
-      update notice_sends as send set attempt = attempt + 1,
-        next_attempt_at = clock_timestamp() + ${LEASE_SECONDS} * interval '1 second'
-      from due where send.id = due.id
-      returning send.*, due.due_at
-    )
-    select taken.id, notice_id as "noticeId", channel, recipient, attempt, notices.type, subject, facts,
+    ${claimedRows({ table: 'notice_sends', limit, isRecent, leaseSeconds: LEASE_SECONDS })}
+    select claimed.id, notice_id as "noticeId", channel, recipient, attempt, notices.type, subject, facts,
       notices.created_at as "createdAt", customer_id as "customerId", customers.name as "customerName",
       array(
         select recipient from notice_sends as mail
-        where mail.notice_id = taken.notice_id and mail.channel = 'mail' order by recipient
+        where mail.notice_id = claimed.notice_id and mail.channel = 'mail' order by recipient
       ) as contacts,
       due_at as "dueAt"
-    from taken join notices on notices.id = notice_id join customers on customers.id = customer_id
-    order by due_at, taken.id
+    from claimed join notices on notices.id = notice_id join customers on customers.id = customer_id
+    order by due_at, claimed.id
   `.execute(transaction)
   return rows
 }

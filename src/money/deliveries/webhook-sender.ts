@@ -5,32 +5,20 @@
  * answers or the delivery is left to the operator.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
-import { type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
 import type { Counter } from '../../platform/base/metrics.ts'
-import { type Db, StatementFailed, type Transaction } from '../../platform/store/db.ts'
-import { DueWorker, reportFailure } from '../../platform/store/due-worker.ts'
+import { type Db, StatementFailed } from '../../platform/store/db.ts'
+import { DueWorker } from '../../platform/store/due-worker.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
-import { postWebhook, type Resolve } from '../../platform/webhooks/request.ts'
-import { signatureHeaders } from '../../platform/webhooks/signature.ts'
+import type { Resolve } from '../../platform/webhooks/request.ts'
+import { postSigned, type WebhookEndpoint } from '../../platform/webhooks/signed-request.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
 import { giveUpOverdue } from './hand-out.ts'
 import type { DeliveryOwners } from './owner.ts'
-import type { DeliveryTables } from './tables.ts'
 import { outcomeOf, type WebhookOutcome } from './webhook-answer.ts'
 import { type DueRequest, type Recorded, recordOutcome, takeDue } from './webhook-store.ts'
-
-/** The current settings, read again for every request. */
-export interface WebhookSettings {
-  /** The setting `deliveries.webhook_url`. Empty: nothing is sent. */
-  readonly url: string
-  /** The setting `deliveries.webhook_secrets`. */
-  readonly secrets: readonly string[]
-  /** The setting `deliveries.allow_private`. */
-  readonly allowPrivate: boolean
-}
 
 export interface WebhookSenderOptions {
   readonly db: Db
@@ -39,7 +27,8 @@ export interface WebhookSenderOptions {
   readonly log: Log
   /** A number in [0, 1), for retry jitter. */
   readonly random: () => number
-  readonly settings: () => WebhookSettings
+  /** `deliveries.webhook_url` and its secrets, read again for every request. */
+  readonly settings: () => WebhookEndpoint
   readonly requests: Counter<'outcome'>
   /** Decrypts the payments’ parties. Absent: payments with parties are not sent. */
   readonly encryptionKey?: EncryptionKey | undefined
@@ -51,96 +40,65 @@ export interface WebhookSenderOptions {
 const PARALLEL_MAX = 8
 /** Backoff before a request is retried. */
 const REPEAT_SECONDS = { first: 5, longest: 900 }
-const REPEAT_JITTER: Jitter = [0.5, 1.5]
 
-export class WebhookSender {
-  readonly #options: WebhookSenderOptions
-  readonly #logLimit: LogLimit
-  readonly #worker: DueWorker<DueRequest>
+/** Sends deliveries once it is started. Without an address, it only gives up those that are overdue. */
+export function createWebhookSender(options: WebhookSenderOptions): DueWorker<DueRequest> {
+  const { db, owners, encryptionKey } = options
+  const logLimit = new LogLimit(options.clock)
+  return new DueWorker<DueRequest>({
+    ...options,
+    channel: DELIVERIES_CHANNEL,
+    parallelMax: PARALLEL_MAX,
+    repeatSeconds: REPEAT_SECONDS,
+    failures: {
+      take: 'due deliveries could not be read. They are read again within seconds',
+      carryOut: 'the answer to a delivery could not be recorded. The delivery is sent again',
+    },
+    prepare: async () => {
+      if (options.settings().url !== '') return true
+      await transactionWithRetries(db, (transaction) => giveUpOverdue(transaction, owners, PARALLEL_MAX))
+      return false
+    },
+    take: (transaction, limit, isRecent) => takeDue(transaction, owners, limit, isRecent, encryptionKey),
+    carryOut: async (request, repeatSeconds) => {
+      const outcome = outcomeOf(await postSigned(options.settings(), request, options))
+      const recorded = await record(options, request, outcome, repeatSeconds)
+      options.requests.inc({ outcome: recorded })
+      report(options.log, logLimit, request, outcome, recorded)
+    },
+  })
+}
 
-  constructor(options: WebhookSenderOptions) {
-    this.#options = options
-    this.#logLimit = new LogLimit(options.clock)
-    this.#worker = new DueWorker({
-      ...options,
-      channel: DELIVERIES_CHANNEL,
-      parallelMax: PARALLEL_MAX,
-      failure: 'due deliveries could not be read. They are read again within seconds',
-      prepare: () => this.#prepare(),
-      take: (limit, isRecent) =>
-        this.#write((transaction) => takeDue(transaction, options.owners, limit, isRecent, options.encryptionKey)),
-      carryOut: (request) => this.#send(request),
-    })
+async function record(
+  { db, owners }: WebhookSenderOptions,
+  request: DueRequest,
+  outcome: WebhookOutcome,
+  repeatSeconds: number,
+): Promise<Recorded> {
+  const write = (result: WebhookOutcome) =>
+    transactionWithRetries(db, (transaction) => recordOutcome(transaction, owners, request, result, repeatSeconds))
+  try {
+    return await write(outcome)
+  } catch (error) {
+    const isUsed = error instanceof StatementFailed && error.constraint === 'deliveries_reference'
+    if (!isUsed) throw error
+    return await write({ kind: 'unknown', detail: 'answered SETTLED with another delivery’s reference' })
   }
+}
 
-  /** Starts listening and polling. The first search is immediate. */
-  start(): Promise<void> {
-    return this.#worker.start()
+function report(
+  log: Log,
+  logLimit: LogLimit,
+  { id, attempt }: DueRequest,
+  outcome: WebhookOutcome,
+  recorded: Recorded,
+): void {
+  if (recorded === 'contradiction') {
+    const reference = outcome.kind === 'settled' ? { reference: outcome.reference } : {}
+    log.error({ delivery: id, attempt, said: outcome.kind, ...reference }, 'the executor contradicts a recorded result')
   }
-
-  /** Waits for the requests under way. Each has a time limit. */
-  stop(): Promise<void> {
-    return this.#worker.stop()
-  }
-
-  /** Resolves when no request is under way. */
-  settled(): Promise<void> {
-    return this.#worker.settled()
-  }
-
-  async #prepare(): Promise<boolean> {
-    const { owners, settings } = this.#options
-    if (settings().url !== '') return true
-    await this.#write((transaction) => giveUpOverdue(transaction, owners, PARALLEL_MAX))
-    return false
-  }
-
-  async #send(request: DueRequest): Promise<void> {
-    const { clock, log, settings, resolve } = this.#options
-    const { url, secrets, allowPrivate } = settings()
-    const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000)
-    const headers = signatureHeaders({ ...request, timestamp }, secrets)
-    const tools = resolve === undefined ? { clock } : { clock, resolve }
-    const outcome = outcomeOf(await postWebhook({ url, headers, body: request.body, allowPrivate }, tools))
-    try {
-      this.#count(request, outcome, await this.#record(request, outcome))
-    } catch (error) {
-      reportFailure(log, error, 'the answer to a delivery could not be recorded. The delivery is sent again')
-    }
-  }
-
-  async #record(request: DueRequest, outcome: WebhookOutcome): Promise<Recorded> {
-    const { owners, random } = this.#options
-    const seconds = jitteredBackoff(REPEAT_SECONDS, REPEAT_JITTER, request.attempt, random)
-    const repeatSeconds = Math.round(seconds * 1000) / 1000
-    const record = (result: WebhookOutcome) =>
-      this.#write((transaction) => recordOutcome(transaction, owners, request, result, repeatSeconds))
-    try {
-      return await record(outcome)
-    } catch (error) {
-      const isUsed = error instanceof StatementFailed && error.constraint === 'deliveries_reference'
-      if (!isUsed) throw error
-      return await record({ kind: 'unknown', detail: 'answered SETTLED with another delivery’s reference' })
-    }
-  }
-
-  #count({ id, attempt }: DueRequest, outcome: WebhookOutcome, recorded: Recorded): void {
-    const { requests, log } = this.#options
-    requests.inc({ outcome: recorded })
-    if (recorded === 'contradiction') {
-      const reference = outcome.kind === 'settled' ? { reference: outcome.reference } : {}
-      log.error(
-        { delivery: id, attempt, said: outcome.kind, ...reference },
-        'the executor contradicts a recorded result',
-      )
-    }
-    if (recorded !== 'unknown' || outcome.kind !== 'unknown') return
-    const admitted = this.#logLimit.admit('unknown')
-    if (admitted === undefined) return
-    log.warn({ delivery: id, attempt, detail: outcome.detail, ...admitted }, 'a delivery’s outcome is unknown')
-  }
-
-  #write<Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>): Promise<Result> {
-    return transactionWithRetries(this.#options.db, work)
-  }
+  if (recorded !== 'unknown' || outcome.kind !== 'unknown') return
+  const admitted = logLimit.admit('unknown')
+  if (admitted === undefined) return
+  log.warn({ delivery: id, attempt, detail: outcome.detail, ...admitted }, 'a delivery’s outcome is unknown')
 }

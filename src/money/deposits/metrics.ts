@@ -2,9 +2,10 @@
  * Deposit metrics: reported results, conflicts, the oldest pending deposit's age, and the number of unattributed
  * deposits and of deposits waiting for a review.
  */
-import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
-import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
+import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
+import type { Db } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { createStoreGauge, type StoreSample } from '../../platform/store/store-gauge.ts'
 
 export interface DepositMetrics {
   /** `disposition` is `none` until a deposit is credited. */
@@ -16,18 +17,8 @@ export interface DepositMetrics {
 const COUNTED_MAX = 10_000
 
 export function createDepositMetrics(registry: MetricsRegistry, db: Db): DepositMetrics {
-  const gauge = (name: string, help: string, value: RawBuilder<number>): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const read = await readValue(db, value)
-        this.reset()
-        if (read !== undefined) this.set(read)
-      },
-    })
-  }
+  const gauge = (name: string, help: string, sample: RawBuilder<StoreSample>): void =>
+    createStoreGauge(registry, db, { name, help, sample })
   gauge(
     'tidegate_deposit_pending_oldest_seconds',
     'Age of the oldest PENDING deposit (0: none)',
@@ -65,16 +56,4 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
     registers: [registry],
   })
   return { deposits, conflicts }
-}
-
-/** Undefined while the store has no tables yet, or is unavailable. Other metrics report that. */
-async function readValue(db: Db, query: RawBuilder<number>): Promise<number | undefined> {
-  if (!db.available) return undefined
-  try {
-    const { rows } = await sql<{ readonly value: number }>`${query}`.execute(db.tables())
-    return rows[0]?.value
-  } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return undefined
-    throw error
-  }
 }

@@ -9,26 +9,26 @@ const time = (column: string) => sql`to_char(${sql.ref(column)} at time zone 'UT
 const amount = (units: ReturnType<typeof sql>, asset: ReturnType<typeof sql>) => sql`
   trim_scale(${units} * ('1e-' || (select decimals from ledger_assets where symbol = ${asset}))::numeric)::text`
 
-const TERMS = sql`jsonb_build_object('id', screening.movement_id, 'type', screening.kind, 'asset', screening.asset,
-  'amount', ${amount(sql`screening.amount`, sql`screening.asset`)}, 'destination', screening.destination)`
+const TERMS = sql`jsonb_build_object('id', claimed.movement_id, 'type', claimed.kind, 'asset', claimed.asset,
+  'amount', ${amount(sql`claimed.amount`, sql`claimed.asset`)}, 'destination', claimed.destination)`
 
 /** Of a deposit, how it arrived. */
 const ARRIVAL = sql`(
   select jsonb_build_object('network', network, 'address', address, 'tx_hash', tx_hash, 'tx_index', tx_index,
     'memo_id', memo_id, 'remittance', remittance, 'bank_reference', bank_reference, 'sender', sender,
     'occurred_at', ${time('occurred_at')})
-  from deposits where deposits.id = screening.movement_id
+  from deposits where deposits.id = claimed.movement_id
 )`
 
 const CUSTOMER = sql`(
   select jsonb_build_object('id', id, 'name', name, 'created_at', ${time('created_at')})
-  from customers where customers.id = screening.customer_id
+  from customers where customers.id = claimed.customer_id
 )`
 
 const ACCOUNT = sql`(
   select jsonb_build_object('id', id, 'type', type, 'identity_id', identity_id, 'ref_id', ref_id,
     'review_status', review_status, 'created_at', ${time('created_at')})
-  from accounts where accounts.profile_id = screening.profile_id
+  from accounts where accounts.profile_id = claimed.profile_id
 )`
 
 /** The customer's settled payments to the same destination. Other customers' payments do not count. */
@@ -38,8 +38,8 @@ const DESTINATION_USE = sql`(
   from (
     select count(*) as payments, min(updated_at) as first_paid_at, max(updated_at) as last_paid_at
     from deliveries
-    where status = 'SETTLED' and customer_id = screening.customer_id
-      and md5(destination::text) = md5(screening.destination::text)
+    where status = 'SETTLED' and customer_id = claimed.customer_id
+      and md5(destination::text) = md5(claimed.destination::text)
   ) as paid
 )`
 
@@ -55,15 +55,15 @@ const DAY = sql`(
       count(*) filter (where type like '%\_WITHDRAWAL') as payments,
       coalesce(sum(amount) filter (where type like '%\_WITHDRAWAL'), 0) as paid
     from transfers
-    where customer_id = screening.customer_id and profile_id = screening.profile_id
+    where customer_id = claimed.customer_id and profile_id = claimed.profile_id
       and created_at > clock_timestamp() - interval '24 hours' and status <> 'FAILED'
       and (type like '%\_DEPOSIT' and direction = 'CREDIT' or type like '%\_WITHDRAWAL')
     group by asset
   ) as sums
 )`
 
-/** Of the row `screening`. Members without a value are left out. */
+/** Of the row `claimed`. Members without a value are left out. */
 export const FACTS = sql`jsonb_strip_nulls(jsonb_build_object(
-  'movement', ${TERMS} || case when screening.kind = 'deposit' then ${ARRIVAL} else '{}' end,
-  'profile_id', screening.profile_id, 'customer', ${CUSTOMER}, 'account', ${ACCOUNT},
-  'destination_use', case when screening.kind = 'payment' then ${DESTINATION_USE} end, 'last_24_hours', ${DAY}))`
+  'movement', ${TERMS} || case when claimed.kind = 'deposit' then ${ARRIVAL} else '{}' end,
+  'profile_id', claimed.profile_id, 'customer', ${CUSTOMER}, 'account', ${ACCOUNT},
+  'destination_use', case when claimed.kind = 'payment' then ${DESTINATION_USE} end, 'last_24_hours', ${DAY}))`

@@ -1,7 +1,8 @@
 /** Screening metrics: open screenings by status, the oldest unanswered one's age, and requests to the hook. */
-import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
-import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
+import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
+import type { Db } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { createStoreGauge, type StoreSample } from '../../platform/store/store-gauge.ts'
 
 /** Counting stops here, so a scrape's cost is limited. */
 const COUNTED_MAX = 10_000
@@ -11,18 +12,10 @@ const OPEN = sql`screenings.status = statuses.status and (screenings.status in (
   or screenings.status = 'REJECTED' and screenings.kind = 'deposit')`
 
 export function createScreeningMetrics(registry: MetricsRegistry, db: Db): void {
-  const gauge = (name: string, help: string, sample: RawBuilder<number>): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['status'],
-      registers: [registry],
-      async collect() {
-        const rows = await readOpen(db, sample)
-        this.reset()
-        for (const { status, value } of rows) this.set({ status }, value)
-      },
-    })
+  const gauge = (name: string, help: string, value: RawBuilder<number>): void => {
+    const sample = sql<StoreSample>`
+      select status as label, ${value} as value from unnest(array['PENDING', 'HELD', 'REJECTED']) as statuses (status)`
+    createStoreGauge(registry, db, { name, help, labelName: 'status', sample })
   }
   gauge(
     'tidegate_screenings_oldest_seconds',
@@ -46,21 +39,4 @@ export function createHookCounter(registry: MetricsRegistry): Counter<'outcome'>
     labelNames: ['outcome'],
     registers: [registry],
   })
-}
-
-/** Empty while the store has no tables yet, or is unavailable. Other metrics report that. */
-async function readOpen(
-  db: Db,
-  sample: RawBuilder<number>,
-): Promise<readonly { readonly status: string; readonly value: number }[]> {
-  if (!db.available) return []
-  try {
-    const { rows } = await sql<{ readonly status: string; readonly value: number }>`
-      select status, ${sample} as value from unnest(array['PENDING', 'HELD', 'REJECTED']) as statuses (status)
-    `.execute(db.tables())
-    return rows
-  } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return []
-    throw error
-  }
 }

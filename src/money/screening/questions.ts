@@ -5,6 +5,7 @@
  */
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
+import { claimedRows } from '../../platform/store/due-search.ts'
 import { unlessLocked } from '../../platform/store/lock-order.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { ScreeningAnswer } from './answer.ts'
@@ -12,8 +13,10 @@ import { FACTS } from './facts.ts'
 import { type ScreeningDecision, type ScreeningKind, STATUS_AFTER } from './model.ts'
 import type { ScreenedKinds } from './movements.ts'
 
-/** Longer than a request takes. A sender without a recorded answer by then has stopped. */
+/** Longer than a request takes. */
 const LEASE_SECONDS = 60
+/** The first request's facts are repeated in every later one. */
+const FACTS_KEPT = sql`facts = coalesce(facts, ${FACTS}),`
 /** The most screenings closed by one statement. */
 const CLOSED_MAX = 100
 /** The most decisions kept for one movement. */
@@ -43,19 +46,10 @@ export async function takeDue<Tables>(
   isRecent: RawBuilder<boolean>,
 ): Promise<readonly Question[]> {
   const { rows } = await sql<Question>`
-    with due as materialized (
-      select id, next_attempt_at as due_at from screenings
-      where next_attempt_at <= statement_timestamp() and ${isRecent}
-      order by next_attempt_at, id limit ${limit} ${unlessLocked}
-    ), taken as (
-      update screenings as screening set attempt = attempt + 1, facts = coalesce(facts, ${FACTS}),
-        next_attempt_at = clock_timestamp() + ${LEASE_SECONDS} * interval '1 second'
-      from due where screening.id = due.id
-      returning screening.*, due.due_at
-    )
+    ${claimedRows({ table: 'screenings', limit, isRecent, leaseSeconds: LEASE_SECONDS, changes: FACTS_KEPT })}
     select question_id as id, id as "screeningId", kind, movement_id as "movementId", revision, attempt,
       asked_at as "askedAt", facts, due_at as "dueAt"
-    from taken order by due_at, id
+    from claimed order by due_at, id
   `.execute(transaction)
   return rows
 }

@@ -6,6 +6,7 @@
  * differ.
  */
 import type { Clock } from '../base/clock.ts'
+import { unlessLocked } from './lock-order.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
 /** The time between two searches for all due work. */
@@ -35,10 +36,7 @@ export class DueSearch {
     this.#clock = clock
   }
 
-  /**
-   *
-   * @param search claims due work that meets the condition, and returns when it has committed
-   */
+  /** @param search claims due work that meets the condition, and returns when it has committed */
   async claim<Found extends Due>(
     search: (isRecent: RawBuilder<boolean>) => Promise<readonly Found[]>,
   ): Promise<readonly Found[]> {
@@ -53,6 +51,32 @@ export class DueSearch {
     if (first !== undefined) this.#dueSince = others.reduce((least, at) => (isEarlier(at, least) ? at : least), first)
     return found
   }
+}
+
+export interface DueRows {
+  /** A table with the columns `id`, `next_attempt_at` and `attempt`. */
+  readonly table: string
+  readonly limit: number
+  readonly isRecent: RawBuilder<boolean>
+  /** Longer than an attempt takes. A row without a recorded outcome by then is claimed again. */
+  readonly leaseSeconds: number
+  /** More assignments to the row `claimed`. */
+  readonly changes?: RawBuilder<unknown>
+}
+
+/** A statement's first part: `claimed` has the due rows, each with a new attempt, and their `due_at`. */
+export function claimedRows({ table, limit, isRecent, leaseSeconds, changes = sql`` }: DueRows): RawBuilder<unknown> {
+  return sql`
+    with due as materialized (
+      select id, next_attempt_at as due_at from ${sql.table(table)}
+      where next_attempt_at <= statement_timestamp() and ${isRecent}
+      order by next_attempt_at, id limit ${limit} ${unlessLocked}
+    ), claimed as (
+      update ${sql.table(table)} as claimed set attempt = attempt + 1, ${changes}
+        next_attempt_at = clock_timestamp() + ${leaseSeconds} * interval '1 second'
+      from due where claimed.id = due.id
+      returning claimed.*, due.due_at
+    )`
 }
 
 function isDueSince(time: string): RawBuilder<boolean> {

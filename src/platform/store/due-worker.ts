@@ -1,14 +1,26 @@
 /**
- * Carries out the due work of a table, a limited number at a time. Notifications announce new work. Polling finds work
- * that is due again, and work whose notification was lost.
+ * Carries out a table's due work, a limited number at a time. Notifications announce new work. Polling finds work due
+ * again, and work whose notification was lost. Work without a recorded outcome is carried out again, with growing
+ * delays.
  */
+import { type BackoffLimits, type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { type Db, StoreUnavailable } from './db.ts'
+import { type Db, StoreUnavailable, type Transaction } from './db.ts'
 import { DueSearch } from './due-search.ts'
+import { transactionWithRetries } from './retry.ts'
 import type { RawBuilder } from './sql.ts'
 
 const POLL_MILLISECONDS = 5_000
+const REPEAT_JITTER: Jitter = [0.5, 1.5]
+
+/** An item of due work, claimed with a new attempt. */
+interface Due {
+  /** 1 for the first attempt. */
+  readonly attempt: number
+  /** When it was due, by the store's clock. */
+  readonly dueAt: string
+}
 
 export interface DueWorkerOptions<Item> {
   readonly db: Db
@@ -18,17 +30,24 @@ export interface DueWorkerOptions<Item> {
   readonly channel: string
   /** The most items at a time. */
   readonly parallelMax: number
-  /** The log entry when due work cannot be read. */
-  readonly failure: string
+  /** A number in [0, 1), for retry jitter. */
+  readonly random: () => number
+  /** Delays before the next attempt. */
+  readonly repeatSeconds: BackoffLimits
+  /** Log entries when due work cannot be read, and when an item's outcome cannot be recorded. */
+  readonly failures: { readonly take: string; readonly carryOut: string }
   /** Called before each search. Returns whether there is anything to search for. */
-  prepare(): Promise<boolean>
-  /** Claims up to `limit` due items that meet the condition. */
-  take(limit: number, isRecent: RawBuilder<boolean>): Promise<readonly Item[]>
-  /** Carries out one item. Never throws. */
-  carryOut(item: Item): Promise<void>
+  prepare?(): Promise<boolean>
+  /** Claims up to `limit` due items meeting the condition, each with a new attempt. */
+  take(transaction: Transaction<object>, limit: number, isRecent: RawBuilder<boolean>): Promise<readonly Item[]>
+  /**
+   * Carries out one item and records its outcome.
+   * @param repeatSeconds the delay before the next attempt, to the millisecond
+   */
+  carryOut(item: Item, repeatSeconds: number): Promise<void>
 }
 
-export class DueWorker<Item extends { readonly dueAt: string }> {
+export class DueWorker<Item extends Due> {
   readonly #options: DueWorkerOptions<Item>
   readonly #search: DueSearch
   readonly #working = new Set<Promise<void>>()
@@ -87,32 +106,44 @@ export class DueWorker<Item extends { readonly dueAt: string }> {
   }
 
   async #takeAll(): Promise<void> {
-    const { db, log, parallelMax, failure, prepare, take } = this.#options
+    const { db, log, parallelMax, failures, prepare, take } = this.#options
     try {
-      if (!(await prepare())) return
+      if (prepare !== undefined && !(await prepare())) return
       for (;;) {
         const free = parallelMax - this.#working.size
         if (free === 0 || this.#stopped || !db.available) return
-        const due = await this.#search.claim((isRecent) => take(free, isRecent))
+        const due = await this.#search.claim((isRecent) =>
+          transactionWithRetries(db, (transaction) => take(transaction, free, isRecent)),
+        )
         for (const item of due) this.#begin(item)
         if (due.length < free) return
       }
     } catch (error) {
-      reportFailure(log, error, failure)
+      reportFailure(log, error, failures.take)
     }
   }
 
   #begin(item: Item): void {
-    const working = this.#options.carryOut(item).finally(() => {
+    const working = this.#carryOut(item).finally(() => {
       this.#working.delete(working)
       this.#look()
     })
     this.#working.add(working)
   }
+
+  async #carryOut(item: Item): Promise<void> {
+    const { log, random, repeatSeconds, failures, carryOut } = this.#options
+    const seconds = jitteredBackoff(repeatSeconds, REPEAT_JITTER, item.attempt, random)
+    try {
+      await carryOut(item, Math.round(seconds * 1000) / 1000)
+    } catch (error) {
+      reportFailure(log, error, failures.carryOut)
+    }
+  }
 }
 
 /** Logs a failed transaction of a worker. An unavailable store is reported elsewhere. */
-export function reportFailure(log: Log, error: unknown, message: string): void {
+function reportFailure(log: Log, error: unknown, message: string): void {
   if (error instanceof StoreUnavailable) log.debug({ err: error }, message)
   else log.error({ err: error }, message)
 }

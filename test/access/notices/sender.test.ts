@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { getNotice } from '../../../src/access/notices/lists.ts'
 import { createNoticeMetrics } from '../../../src/access/notices/metrics.ts'
 import { type Notice, queueNotice } from '../../../src/access/notices/queue.ts'
-import { NoticeSender, type NoticeSettings } from '../../../src/access/notices/sender.ts'
+import { createNoticeSender, type NoticeSettings } from '../../../src/access/notices/sender.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db, Transaction } from '../../../src/platform/store/db.ts'
@@ -18,7 +18,7 @@ import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const KEY = Buffer.alloc(24, 7)
-const NONE: NoticeSettings = { mail: { url: '', from: '' }, webhook: { url: '', secrets: [] } }
+const NONE: NoticeSettings = { mail: { url: '', from: '' }, webhook: { url: '', secrets: [], allowPrivate: true } }
 
 const captured = captureLog()
 
@@ -47,7 +47,7 @@ afterAll(async () => {
   await db?.close()
 })
 
-let sender: NoticeSender
+let sender: ReturnType<typeof createNoticeSender>
 let settings: NoticeSettings
 let registry: ReturnType<typeof createMetricsRegistry>
 
@@ -64,7 +64,7 @@ beforeEach(async () => {
   const sends = createNoticeMetrics(registry, db)
   // Delays 100 times as long: no send is due again before a test says so.
   const options = { db, clock: new VirtualClock(Date.now()), log: captured.log, random: () => 100, sends }
-  sender = new NoticeSender({ ...options, settings: () => settings })
+  sender = createNoticeSender({ ...options, settings: () => settings })
 })
 afterEach(() => sender.stop())
 
@@ -72,7 +72,11 @@ function both(): NoticeSettings {
   const { port } = hook.address() as AddressInfo
   return {
     mail: { url: `smtp://alerts%40acme.example:p%3Ass@127.0.0.1:${smtp.port}`, from: '' },
-    webhook: { url: `http://127.0.0.1:${port}/notices`, secrets: [`whsec_${KEY.toString('base64')}`] },
+    webhook: {
+      url: `http://127.0.0.1:${port}/notices`,
+      secrets: [`whsec_${KEY.toString('base64')}`],
+      allowPrivate: true,
+    },
   }
 }
 
@@ -258,7 +262,7 @@ it('the outcome of an attempt whose lease has ended changes nothing, and the not
   await sql`update notice_sends set attempt = 1, next_attempt_at = clock_timestamp()`.execute(db.tables())
   const sends = createNoticeMetrics(createMetricsRegistry(), db)
   const options = { db, clock: new VirtualClock(Date.now()), log: captured.log, random: () => 1, sends }
-  sender = new NoticeSender({ ...options, settings: () => settings })
+  sender = createNoticeSender({ ...options, settings: () => settings })
   await sender.start()
   await attempted(id, 2)
   expect(await sendsOf(id)).toMatchObject([{ status: 'SENT', attempts: 2 }])

@@ -9,10 +9,11 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createRequestCounter } from '../../../src/money/deliveries/metrics.ts'
 import { reportFailed, reportSettled } from '../../../src/money/deliveries/reports.ts'
-import { WebhookSender, type WebhookSettings } from '../../../src/money/deliveries/webhook-sender.ts'
+import { createWebhookSender } from '../../../src/money/deliveries/webhook-sender.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import type { WebhookEndpoint } from '../../../src/platform/webhooks/signed-request.ts'
 import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import {
@@ -76,8 +77,8 @@ let payments: Map<string, string>
 const requests = createRequestCounter(createMetricsRegistry())
 let owners: ReturnType<typeof recordingOwners>
 let clock: VirtualClock
-let settings: WebhookSettings
-let sender: WebhookSender
+let settings: WebhookEndpoint
+let sender: ReturnType<typeof createWebhookSender>
 const logged = captureLog()
 const server = createServer((request, response) => void serve(request, response))
 
@@ -124,9 +125,9 @@ afterEach(async () => {
   await sql`update deliveries set next_attempt_at = next_attempt_at + interval '1 day'`.execute(db.tables())
 })
 
-function newSender(): WebhookSender {
+function newSender(): ReturnType<typeof createWebhookSender> {
   const common = { db, owners, clock, log: logged.log, requests, random: LONG_WAITS }
-  return new WebhookSender({ ...common, settings: () => settings })
+  return createWebhookSender({ ...common, settings: () => settings })
 }
 
 /** Sends what is due, and everything that follows from it at this time. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
 import { createHookCounter } from '../../../src/money/screening/metrics.ts'
-import { ScreeningSender } from '../../../src/money/screening/sender.ts'
+import { createScreeningSender } from '../../../src/money/screening/sender.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { transactionWithRetries } from '../../../src/platform/store/retry.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
@@ -53,7 +53,7 @@ export class ScreeningStand {
   node!: RestNode
   customer!: RestCustomer
   account!: TestAccount
-  sender!: ScreeningSender
+  sender!: ReturnType<typeof createScreeningSender>
   #url = ''
   readonly #server = createServer((request, response) => void this.#serve(request, response))
 
@@ -90,9 +90,9 @@ export class ScreeningStand {
     )
   }
 
-  newSender(): ScreeningSender {
+  newSender(): ReturnType<typeof createScreeningSender> {
     const { node, clock } = this
-    return new ScreeningSender({
+    return createScreeningSender({
       db: node.db,
       kinds: screenedKinds(node.live),
       clock,

@@ -1,8 +1,9 @@
 /** Metrics for the desk and the pegs. */
 import { Gauge, type MetricsRegistry } from '../../../platform/base/metrics.ts'
-import { type Db, StatementFailed, StoreUnavailable } from '../../../platform/store/db.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import { readAtScrape } from '../../../platform/store/store-gauge.ts'
 import type { PricingContext } from './context.ts'
-import { type DeskPosition, readDeskPositions } from './desk.ts'
+import { readDeskPositions } from './desk.ts'
 import { pegStates } from './pegs.ts'
 
 export function createPricingMetrics(registry: MetricsRegistry, db: Db, context: () => PricingContext): void {
@@ -27,7 +28,7 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
     labelNames: ['asset'],
     registers,
     async collect() {
-      const positions = await positionsOf(db)
+      const positions = await readAtScrape(db, readDeskPositions)
       this.reset()
       for (const { asset, decimals, position } of positions) {
         this.set({ asset }, Number(position) / 10 ** decimals)
@@ -44,15 +45,4 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
       for (const { market, holds } of pegStates(context())) this.set({ market }, holds ? 1 : 0)
     },
   })
-}
-
-/** Empty while the store has no tables yet, or is unavailable, which other metrics report. */
-async function positionsOf(db: Db): Promise<readonly DeskPosition[]> {
-  if (!db.available) return []
-  try {
-    return await readDeskPositions(db.tables())
-  } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return []
-    throw error
-  }
 }

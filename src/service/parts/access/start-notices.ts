@@ -1,6 +1,6 @@
 /** Starts the sender of notices to customers' security contacts, and their metrics. */
 import { createNoticeMetrics } from '../../../access/notices/metrics.ts'
-import { NoticeSender } from '../../../access/notices/sender.ts'
+import { createNoticeSender } from '../../../access/notices/sender.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import { patiently } from '../../../platform/store/sql.ts'
@@ -21,7 +21,7 @@ interface NoticeParts extends Waiting {
 /** Requires a store with the current schema. */
 export async function startNotices(parts: NoticeParts, db: Db): Promise<void> {
   const { current, lifecycle } = parts
-  const sender = new NoticeSender({
+  const sender = createNoticeSender({
     ...parts,
     db,
     sends: createNoticeMetrics(parts.metrics, db),
@@ -30,6 +30,8 @@ export async function startNotices(parts: NoticeParts, db: Db): Promise<void> {
       webhook: {
         url: current.config['notices.url'],
         secrets: secretsOf(current.config['notices.secrets']) ?? [],
+        // The operator's own system may be on a private network: the address is the operator's, never a customer's.
+        allowPrivate: true,
       },
     }),
   })

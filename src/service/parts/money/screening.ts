@@ -4,7 +4,7 @@ import { screenedPayments } from '../../../money/deliveries/screened.ts'
 import { screenedDeposits } from '../../../money/deposits/screened.ts'
 import { createHookCounter } from '../../../money/screening/metrics.ts'
 import type { ScreenedKinds } from '../../../money/screening/movements.ts'
-import { ScreeningSender } from '../../../money/screening/sender.ts'
+import { createScreeningSender } from '../../../money/screening/sender.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import { patiently } from '../../../platform/store/sql.ts'
@@ -37,7 +37,7 @@ export function screenedKinds(current: { readonly config: Config }): ScreenedKin
 /** Starts the sender, which sends nothing while `screening.url` is empty. */
 export async function startScreening(parts: ScreeningParts): Promise<void> {
   const { current, lifecycle } = parts
-  const sender = new ScreeningSender({
+  const sender = createScreeningSender({
     ...parts,
     kinds: screenedKinds(current),
     requests: createHookCounter(parts.metrics),

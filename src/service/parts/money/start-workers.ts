@@ -4,7 +4,7 @@
  */
 import { createRequestCounter } from '../../../money/deliveries/metrics.ts'
 import { SandboxExecutor } from '../../../money/deliveries/sandbox-executor.ts'
-import { WebhookSender } from '../../../money/deliveries/webhook-sender.ts'
+import { createWebhookSender } from '../../../money/deliveries/webhook-sender.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { OrchestrationRunner } from '../../../money/orchestrations/runner.ts'
 import { patiently } from '../../../platform/store/sql.ts'
@@ -39,7 +39,7 @@ async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
 
 async function startSender(parts: WorkerParts): Promise<void> {
   const { current, lifecycle } = parts
-  const sender = new WebhookSender({
+  const sender = createWebhookSender({
     ...parts,
     owners: deliveryOwners(current),
     requests: createRequestCounter(parts.metrics),

@@ -6,7 +6,7 @@
 
 import type { Asset } from '../../../../src/contract/assets.ts'
 import { createRequestCounter } from '../../../../src/money/deliveries/metrics.ts'
-import { WebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
+import { createWebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
 import { isReport, readReport } from '../../../../src/money/deposits/report.ts'
 import { DepositReporter, type ReportResult } from '../../../../src/money/deposits/reporter.ts'
 import type { DepositReportBody } from '../../../../src/money/deposits/schemas.ts'
@@ -85,7 +85,7 @@ const reporter = new DepositReporter({
   }),
 })
 const runner = new OrchestrationRunner({ db, clock, log, ...converter })
-const sender = new WebhookSender({
+const sender = createWebhookSender({
   db,
   clock,
   log,

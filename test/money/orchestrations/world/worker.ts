@@ -3,7 +3,7 @@
  * their stores do. The clock of a worker is its own, and may be wrong.
  */
 import { createRequestCounter } from '../../../../src/money/deliveries/metrics.ts'
-import { WebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
+import { createWebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
 import { createStepMetrics } from '../../../../src/money/orchestrations/metrics.ts'
 import { OrchestrationRunner, type RunnerOptions } from '../../../../src/money/orchestrations/runner.ts'
 import { type Clock, createSystemClock } from '../../../../src/platform/base/clock.ts'
@@ -68,7 +68,7 @@ export function createSender(store: FaultyStore, executor: Executor, url: () => 
       if (store.diedAt !== undefined) store.restart()
       const clock = new VirtualClock()
       const common = { db: store.db, owners: DELIVERY_OWNERS, clock, log, requests, random: () => 0.5 }
-      const sender = new WebhookSender({ ...common, settings })
+      const sender = createWebhookSender({ ...common, settings })
       executor.clocks.add(clock)
       await sender.start()
       await sender.settled()
