@@ -10,6 +10,7 @@ import { Directory } from '../../src/access/clients/directory.ts'
 import { DirectoryLoader } from '../../src/access/clients/directory-loader.ts'
 import { EncryptionKey } from '../../src/access/clients/encryption-key.ts'
 import { createTokenVerifier } from '../../src/access/clients/token-verifier.ts'
+import type { OperatorRole } from '../../src/contract/operator-calls.ts'
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import { ensureLedgerAssets } from '../../src/money/ledger/assets.ts'
 import type { Converter } from '../../src/money/orchestrations/convert.ts'
@@ -265,9 +266,16 @@ export class RestNode {
   }
 
   /** Makes one operator API call. The path is below `/admin/v1`. */
-  async operator(method: string, path: string, body?: unknown): Promise<RestAnswer> {
-    const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+  async operator(method: string, path: string, body?: unknown, token = OPERATOR_TOKEN): Promise<RestAnswer> {
+    const headers = { authorization: `Bearer ${token}` }
     return await request(method, `${this.operatorUrl}/admin/v1${path}`, body, headers)
+  }
+
+  /** Creates an operator, and returns the function that calls as this person. */
+  async newOperator(name: string, role: OperatorRole): Promise<RestNode['operator']> {
+    await this.operator('POST', '/operators', { name, role })
+    const { token } = (await this.operator('POST', `/operators/${name}/tokens`, { name: 'test' })).body
+    return (method, path, body) => this.operator(method, path, body, token)
   }
 
   /** Sends a request to the public listener with only these headers and the content type. */

@@ -38,8 +38,8 @@ interface Listed {
 
 /** Resume what waited for a profile's account, in the transaction that approves it, around the account's lock. */
 export interface ApprovalHooks {
-  before<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<void>
-  after<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<void>
+  before<Tables>(transaction: Transaction<Tables>, ownerId: string): Promise<void>
+  after<Tables>(transaction: Transaction<Tables>, ownerId: string): Promise<void>
 }
 
 export interface AccountOperatorOptions {

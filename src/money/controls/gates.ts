@@ -11,7 +11,7 @@ import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
-import { readDestinationGate } from '../destinations/gate.ts'
+import { readDestinationGate, registrationIds } from '../destinations/gate.ts'
 import type { DestinationPolicy } from '../destinations/standing.ts'
 import { closedGates, type GateFinding, type GateSubject } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -48,7 +48,7 @@ type Findings = readonly (readonly GateFinding[])[]
 const TERMS_READERS: readonly GateReader[] = [readDestinationGate]
 
 /** Gates that need the amount that leaves. Their subjects have one. */
-const AMOUNT_READERS: readonly GateReader[] = [readLimitGate, readPaymentReview, readScreening]
+const AMOUNT_READERS: readonly GateReader[] = [readLimitGate, readPaymentReview, readPaymentScreening]
 
 /** Gates that hold a deposit when it is credited. Their subjects are deposits. */
 const DEPOSIT_READERS: readonly GateReader[] = [readDepositReview, readScreening]
@@ -212,6 +212,18 @@ function readPaymentReview<Tables>(
   return reviewed(
     subjects.map((subject) => subject.isDelivery && isAbove(payments, subject)),
     'the amount is above review_above.payments',
+  )
+}
+
+/** Asks about payments with their destinations' registrations. */
+function readPaymentScreening<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+  settings: GateSettings,
+): Promise<Findings> | undefined {
+  if (settings.screening === undefined || !subjects.some(({ isDelivery }) => isDelivery)) return undefined
+  return registrationIds(transaction, subjects).then(
+    async (ids) => (await readScreening(transaction, subjects, settings, ids)) ?? subjects.map(() => []),
   )
 }
 

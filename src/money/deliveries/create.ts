@@ -5,7 +5,7 @@
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate, locking, unlessLocked } from '../../platform/store/lock-order.ts'
-import { sql } from '../../platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
 import { type GateCode, type GatesWait, type GateWait, gatesText } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
@@ -112,20 +112,28 @@ export async function releaseDelivery<Tables>(
 
 /**
  * Makes deliveries that wait for this reason due at once.
- * @param profileId absent: of all profiles
+ * @param of whose. Absent: all
  */
 export async function wakeWaitingDeliveries<Tables>(
   transaction: Transaction<Tables>,
   reason: GateWait,
-  profileId?: string,
+  of?: Waiter,
 ): Promise<void> {
   locking(transaction, 'delivery', ['every waiting one'])
   await sql`
     update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
     where next_attempt_at is not null and waiting_for = ${reason}
-      and ${profileId === undefined ? sql`true` : sql`profile_id = ${profileId}`}
+      and ${isOf(of)}
   `.execute(transaction)
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
+/** A profile's or a customer's movements. */
+export type Waiter = { readonly profileId: string } | { readonly customerId: string }
+
+export function isOf(of: Waiter | undefined): RawBuilder<boolean> {
+  if (of === undefined) return sql`true`
+  return 'profileId' in of ? sql`profile_id = ${of.profileId}` : sql`customer_id = ${of.customerId}`
 }
 
 /** Makes due whatever waits for these customers' limits, except deliveries held by another transaction. */

@@ -1,14 +1,22 @@
 /** Destinations as customers and operators see them. Numbers of fiat accounts are masked, unless a caller is shown them. */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
+import { openParties } from '../screening/parties.ts'
 import { type BankDetails, canDecrypt, decryptDetails, maskedAccount } from './bank-details.ts'
 import type { DestinationRow } from './store.ts'
 
 type Key = EncryptionKey | undefined
 
-/** A crypto address or fiat account in its customer's API. Details encrypted with another key are left out. */
+/** A crypto address or fiat account in its customer's API. What another key has encrypted is left out. */
 export function destinationDocument(row: DestinationRow, key: Key): object {
-  if (row.kind === 'CRYPTO') return { ...namesOf(row), ...cryptoMembers(row), ...commonMembers(row) }
-  return { ...namesOf(row), ...fiatMembers(row, key), unverified: row.unverified, ...commonMembers(row) }
+  const common = { ...commonMembers(row), ...partiesMember(row, key) }
+  if (row.kind === 'CRYPTO') return { ...namesOf(row), ...cryptoMembers(row), ...common }
+  return { ...namesOf(row), ...fiatMembers(row, key), unverified: row.unverified, ...common }
+}
+
+/** Parties encrypted with another key are left out. */
+export function partiesMember({ id, parties }: DestinationRow, key: Key): { readonly parties?: object } {
+  if (parties === null || !canDecrypt(key, parties)) return {}
+  return { parties: JSON.parse(openParties(parties, id, key)) }
 }
 
 /**

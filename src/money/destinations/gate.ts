@@ -17,10 +17,7 @@ export function readDestinationGate<Tables>(
   subjects: readonly GateSubject[],
   { destinations: policy }: { readonly destinations: DestinationPolicy },
 ): Promise<readonly (readonly GateFinding[])[]> | undefined {
-  const wanted = subjects.flatMap((subject, index): readonly (CustomerPlace & { readonly index: number })[] => {
-    const place = placeOf(subject, policy)
-    return place === undefined ? [] : [{ customerId: subject.customerId, place, index }]
-  })
+  const wanted = placesOf(subjects, policy)
   if (wanted.length === 0) return undefined
   const areHandedOut = subjects.some(({ isDelivery }) => isDelivery)
   return registrationsOf(transaction, wanted, areHandedOut).then((registrations) => {
@@ -34,10 +31,31 @@ export function readDestinationGate<Tables>(
   })
 }
 
+/** The ids of the payments' registrations, in subject order. Undefined: never registered, or not a payment outside. */
+export async function registrationIds<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+): Promise<readonly (string | undefined)[]> {
+  const wanted = placesOf(subjects, { isRequired: true })
+  const registrations = await registrationsOf(transaction, wanted, false)
+  const ids = new Map(wanted.map(({ index }, number) => [index, registrations[number]?.id]))
+  return subjects.map((_, index) => ids.get(index))
+}
+
+function placesOf(
+  subjects: readonly GateSubject[],
+  policy: Pick<DestinationPolicy, 'isRequired'>,
+): readonly (CustomerPlace & { readonly index: number })[] {
+  return subjects.flatMap((subject, index) => {
+    const place = placeOf(subject, policy)
+    return place === undefined ? [] : [{ customerId: subject.customerId, place, index }]
+  })
+}
+
 /** The place whose registration is read. Undefined: none. */
 function placeOf(
   { destination, isDelivery, owner }: GateSubject,
-  { isRequired }: DestinationPolicy,
+  { isRequired }: Pick<DestinationPolicy, 'isRequired'>,
 ): Place | undefined {
   if (destination === undefined || 'profile' in destination || 'depositId' in owner) return undefined
   return isRequired || isDelivery ? destination : undefined

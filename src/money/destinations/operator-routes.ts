@@ -13,7 +13,8 @@ import { answered } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
-import { operatorDocument, reviewedDocument } from './documents.ts'
+import type { ApprovalHooks } from '../accounts/operator-routes.ts'
+import { operatorDocument, partiesMember, reviewedDocument } from './documents.ts'
 import { DESTINATION_KINDS, DESTINATION_STATUSES } from './model.ts'
 import { ApproveBody, OperatorDestination, OperatorDestinationPage, RejectBody } from './schemas.ts'
 import { approveDestination, noDestination, rejectDestination } from './service.ts'
@@ -23,6 +24,7 @@ import type { DestinationTables } from './tables.ts'
 export interface DestinationOperatorOptions {
   readonly db: Db
   readonly encryptionKey?: EncryptionKey | undefined
+  readonly onApproval: ApprovalHooks
 }
 
 interface ById {
@@ -45,7 +47,7 @@ type Work = (transaction: Transaction<DestinationTables>) => Promise<Destination
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerDestinationOperatorRoutes(
   app: FastifyInstance,
-  { db, encryptionKey }: DestinationOperatorOptions,
+  { db, encryptionKey, onApproval }: DestinationOperatorOptions,
 ): void {
   const reviewed = (row: DestinationRow) => reviewedDocument(row, encryptionKey)
   const listed = (row: DestinationRow) => operatorDocument(row, encryptionKey)
@@ -62,7 +64,10 @@ export function registerDestinationOperatorRoutes(
     db.transaction<DestinationTables, object>(async (transaction) => {
       const row = (await getDestination(transaction, idOf(request.params.id))) ?? noDestination()
       const isFull = row.details !== null && seesNumbers(request)
-      const document = reviewedDocument(row, encryptionKey, isFull)
+      const document = {
+        ...reviewedDocument(row, encryptionKey, isFull),
+        ...(operatorOf(request).keepsRecord === true ? {} : partiesMember(row, encryptionKey)),
+      }
       if (isFull) {
         const entry = { actor: operatorActor(request), action: 'destination.read_numbers', subject: row.id }
         await writeAudit(transaction, { ...entry, detail: { customer_id: row.customer_id } })
@@ -76,10 +81,14 @@ export function registerDestinationOperatorRoutes(
     (request) =>
       write(async (transaction) => {
         const id = idOf(request.params.id)
+        const { customer_id: ownerId } = (await getDestination(transaction, id)) ?? noDestination()
+        await onApproval.before(transaction, ownerId)
         // An account whose details cannot be shown is not approved either.
         const seen = reviewed((await lockDestination(transaction, id)) ?? noDestination())
         await requireSeen(request, async () => seen)
-        return await approveDestination(transaction, operatorActor(request), id, request.body, encryptionKey)
+        const approved = await approveDestination(transaction, operatorActor(request), id, request.body, encryptionKey)
+        await onApproval.after(transaction, ownerId)
+        return approved
       }),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
@@ -92,7 +101,7 @@ export function registerDestinationOperatorRoutes(
   )
 }
 
-/** A change request keeps the record as it was seen, so its own reading shows no numbers. */
+/** A change request keeps the record as it was seen, so its own reading shows neither numbers nor parties. */
 function seesNumbers(request: FastifyRequest): boolean {
   const { role, keepsRecord } = operatorOf(request)
   return keepsRecord !== true && FULL_ROLES.includes(role)

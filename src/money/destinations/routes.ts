@@ -14,6 +14,7 @@ import { type FieldError, invalidRequest } from '../../platform/http/problem.ts'
 import { WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
+import { type Parties, readParties } from '../screening/parties.ts'
 import { accountFaults, normalisedAccount } from './bank-details.ts'
 import { destinationDocument } from './documents.ts'
 import { type DestinationKind, memoFault } from './model.ts'
@@ -70,12 +71,14 @@ function registerAddressRoutes(app: FastifyInstance, { db, guard, registrar }: D
     schema: { body: NewCryptoAddress, response: { 200: CryptoAddress } },
     ...WRITES_RAW_JSON,
     async handler(request) {
-      const body = { ...request.body, crypto_network: networkNamed(request.body.crypto_network) }
-      refuse(addressFaults(body))
+      const { parties: given, ...rest } = request.body
+      const body = { ...rest, crypto_network: networkNamed(rest.crypto_network) }
+      const parties = partiesOf(given, registrar)
+      refuse([...addressFaults(body), ...parties.faults])
       const caller = callerOf(request)
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const row = await db.transaction((transaction: Transaction<DestinationTables>) =>
-        registerAddress(transaction, registrar, writer, body),
+        registerAddress(transaction, registrar, writer, { ...body, ...parties.sealed }),
       )
       return destinationDocument(row, registrar.encryptionKey)
     },
@@ -100,12 +103,14 @@ function registerAccountRoutes(app: FastifyInstance, { db, guard, registrar }: D
     schema: { body: NewFiatAccount, response: { 200: FiatAccount } },
     ...WRITES_RAW_JSON,
     async handler(request) {
-      const body = { ...request.body, account: normalisedAccount(request.body.account) }
-      refuse(accountFaults(body.fiat_network, body.account))
+      const { parties: given, ...rest } = request.body
+      const body = { ...rest, account: normalisedAccount(rest.account) }
+      const parties = partiesOf(given, registrar)
+      refuse([...accountFaults(body.fiat_network, body.account), ...parties.faults])
       const caller = callerOf(request)
       const writer = { customerId: caller.customerId, actor: actorOf(caller) }
       const row = await db.transaction((transaction: Transaction<DestinationTables>) =>
-        registerAccount(transaction, registrar, writer, body),
+        registerAccount(transaction, registrar, writer, { ...body, ...parties.sealed }),
       )
       return destinationDocument(row, registrar.encryptionKey)
     },
@@ -156,6 +161,13 @@ async function pageOf(
   const request = { limit, order, pageCursor, filters: binding }
   const { items, ...page } = await listOwnDestinations(db, customerId, kind, filters, request)
   return { items: items.map((row) => destinationDocument(row, encryptionKey)), ...page }
+}
+
+/** The given parties, encrypted, or why they are not accepted. */
+function partiesOf(given: Static<typeof Parties> | undefined, { encryptionKey, settings }: Registrar) {
+  if (given === undefined) return { faults: [], sealed: {} }
+  const read = readParties(given, { isScreening: settings().isScreening, encryptionKey })
+  return typeof read === 'function' ? { faults: [], sealed: { parties: read } } : { faults: [read], sealed: {} }
 }
 
 function addressFaults({

@@ -5,6 +5,7 @@ import { CRYPTO_NETWORK_NAMES, REQUESTED_NETWORK_NAMES } from '../../contract/cr
 import { choices, orderBy, texts, times, uuids } from '../../platform/http/list-query.ts'
 import { pageOf } from '../../platform/http/page-query.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
+import { Parties } from '../screening/parties.ts'
 import { DESTINATION_KINDS, DESTINATION_STATUSES } from './model.ts'
 
 const strict = { additionalProperties: false }
@@ -26,6 +27,7 @@ const NEW_MEMBERS = {
   nickname: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Default: the `ref_id`' })),
   profile_id: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'For your own use' })),
   memo: Type.Optional(Memo),
+  parties: Type.Optional(Parties),
 }
 
 export const NewCryptoAddress = Type.Object(
@@ -63,6 +65,7 @@ export const NewFiatAccount = Type.Object(
 
 const COMMON = {
   memo: Type.Optional(Type.String()),
+  parties: Type.Optional(Parties),
   status: textChoice(DESTINATION_STATUSES),
   usable_at: Type.String({
     format: 'date-time',

@@ -13,6 +13,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { profileForWrite } from '../accounts/profiles.ts'
 import type { Quotas } from '../accounts/quotas.ts'
 import { refuseOwnAddress } from '../deposit-instructions/address-owner.ts'
+import type { SealedParties } from '../screening/parties.ts'
 import { addressKeyOf, shownAddress } from './address-key.ts'
 import { type BankDetails, encryptDetails } from './bank-details.ts'
 import { destinationDocument, destinationFacts } from './documents.ts'
@@ -33,6 +34,8 @@ export interface RegistrationSettings {
   readonly needsApproval: boolean
   /** The setting `destinations.cooling_hours`. */
   readonly coolingHours: number
+  /** Whether `screening.url` is set: parties are accepted. */
+  readonly isScreening: boolean
 }
 
 export interface Registrar {
@@ -54,6 +57,7 @@ interface Requested {
   readonly nickname?: string
   readonly profile_id?: string
   readonly memo?: string
+  readonly parties?: SealedParties
 }
 
 export async function registerAddress(
@@ -92,7 +96,7 @@ async function register(
   transaction: Transaction<DestinationTables>,
   { quotas, encryptionKey, settings }: Registrar,
   { customerId, actor }: Writer,
-  { ref_id, nickname = ref_id, profile_id, memo = NO_MEMO }: Requested,
+  { ref_id, nickname = ref_id, profile_id, memo = NO_MEMO, parties }: Requested,
   place: Pick<NewDestination, 'id' | 'kind' | 'network' | 'address' | 'address_key' | 'details'>,
 ): Promise<DestinationRow> {
   const profile =
@@ -104,6 +108,7 @@ async function register(
     ...place,
     customer_id: customerId,
     profile_id: profile?.id ?? null,
+    parties: parties === undefined ? null : parties(place.id),
     ref_id,
     nickname,
     memos: [memo],

@@ -27,6 +27,7 @@ const COLUMNS = [
   'network',
   'address',
   'details',
+  'parties',
   'memos',
   'status',
   'usable_at',

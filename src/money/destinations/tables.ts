@@ -12,6 +12,7 @@ export interface DestinationsTable {
   address: string | null
   address_key: string | null
   details: string | null
+  parties: string | null
   memos: readonly string[]
   status: DestinationStatus
   usable_at: string

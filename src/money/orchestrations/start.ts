@@ -6,7 +6,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate, unlessLocked } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
-import { wakeLimitedDeliveries } from '../deliveries/create.ts'
+import { isOf, type Waiter, wakeLimitedDeliveries } from '../deliveries/create.ts'
 import type { GateWait } from '../gates/model.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
@@ -129,17 +129,17 @@ export async function wakeLimited<Tables>(
 
 /**
  * Makes the work of orchestrations that wait for this reason due at once.
- * @param profileId absent: of all profiles
+ * @param of whose. Absent: all
  */
 export async function wakeWaiting<Tables>(
   transaction: Transaction<Tables>,
   reason: GateWait,
-  profileId?: string,
+  of?: Waiter,
 ): Promise<void> {
   await sql`
     with waiting as (
       select id from orchestrations where waiting_for = ${reason} and step = 'convert'
-        and ${profileId === undefined ? sql`true` : sql`profile_id = ${profileId}`} order by id
+        and ${isOf(of)} order by id
       ${forUpdate(transaction, 'orchestration', ['every waiting one'])}
     )
     update orchestration_queue set next_attempt_at = clock_timestamp() from waiting where orchestration_id = waiting.id

@@ -1,6 +1,6 @@
 /**
  * Reads the gate SCREENING, and asks about movements without a valid answer: one statement reads the answers and
- * creates or renews the questions. The caller holds the movements' locks. The sender is notified when the transaction
+ * creates or renews the questions. Another registration of the destination is asked about again. The caller holds the movements' locks. The sender is notified when the transaction
  * commits.
  */
 import { newId } from '../../platform/base/ids.ts'
@@ -37,22 +37,28 @@ async function askScreenings<Tables>(
         ['asset', 'text', ({ asset }) => asset],
         ['amount', 'numeric', ({ amount }) => String(amount)],
         ['destination', 'jsonb', ({ destination }) => (destination === undefined ? null : JSON.stringify(destination))],
+        ['registration_id', 'uuid', ({ registrationId }) => registrationId ?? null],
       ])}
     ), asked as (
       insert into screenings as known (id, kind, movement_id, customer_id, profile_id, asset, amount,
-        destination, status, question_id, asked_at, next_attempt_at, created_at)
-      select id, kind, movement_id, customer_id, profile_id, asset, amount, destination, 'PENDING',
+        destination, registration_id, status, question_id, asked_at, next_attempt_at, created_at)
+      select id, kind, movement_id, customer_id, profile_id, asset, amount, destination, registration_id, 'PENDING',
         question_id, clock_timestamp(), clock_timestamp(), clock_timestamp()
       from wanted order by movement_id
       on conflict (movement_id) do update set
         customer_id = excluded.customer_id, profile_id = excluded.profile_id,
         asset = excluded.asset, amount = excluded.amount, destination = excluded.destination,
-        revision = known.revision + ${IS_CHANGED}::integer, status = 'PENDING', question_id = excluded.question_id,
+        registration_id = excluded.registration_id, revision = known.revision + ${IS_CHANGED}::integer, status = 'PENDING', question_id = excluded.question_id,
         asked_at = excluded.asked_at, facts = null, attempt = 0, next_attempt_at = excluded.next_attempt_at,
         fault = null, decided_by = null, decided_at = null, reason = null
       where ${IS_CHANGED} or known.status = 'CLOSED'
         or (known.status = 'ALLOWED' and known.decided_at <= clock_timestamp() - ${validHours} * interval '1 hour')
       returning known.movement_id
+    ), inherited as (
+      insert into movement_parties (movement_id, parties, destination_id)
+      select movement_id, parties, destinations.id from wanted join destinations on destinations.id = registration_id
+      where parties is not null order by movement_id
+      on conflict (movement_id) do nothing
     )
     select wanted.movement_id, case when asked.movement_id is null then screenings.status else 'PENDING' end as status,
       case when asked.movement_id is not null then pg_notify(${SCREENINGS_CHANNEL}, '') end
@@ -68,23 +74,28 @@ async function askScreenings<Tables>(
 }
 
 const IS_CHANGED = sql<boolean>`(
-  (known.profile_id, known.asset, known.amount, known.destination)
-    is distinct from (excluded.profile_id, excluded.asset, excluded.amount, excluded.destination)
+  (known.profile_id, known.asset, known.amount, known.destination, known.registration_id) is distinct from
+    (excluded.profile_id, excluded.asset, excluded.amount, excluded.destination, excluded.registration_id)
 )`
 
 /**
  * The gate, as `controls/gates` reads it for deposits that are credited and payments that leave. A deposit that is
  * returned is not screened: the operator has decided about it.
+ *
+ * @param registrationIds the destinations' registrations, in subject order
  */
 export function readScreening<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],
   { screening }: { readonly screening?: ScreeningSettings | undefined },
+  registrationIds: readonly (string | undefined)[] = [],
 ): Promise<readonly (readonly GateFinding[])[]> | undefined {
   if (screening === undefined) return undefined
-  const screened = subjects.flatMap((subject) => {
+  const screened = subjects.flatMap((subject, index) => {
     const movement = movementOf(subject)
-    return movement === undefined ? [] : [{ subject, movement }]
+    return movement === undefined
+      ? []
+      : [{ subject, movement: { ...movement, registrationId: registrationIds[index] } }]
   })
   if (screened.length === 0) return undefined
   const asked = askScreenings(

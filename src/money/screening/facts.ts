@@ -43,6 +43,13 @@ const DESTINATION_USE = sql`(
   ) as paid
 )`
 
+/** When and as which destination a payment's place was registered. */
+const REGISTRATION = sql`(
+  select jsonb_build_object('id', id, 'registered_at', ${time('created_at')}, 'usable_at', ${time('usable_at')},
+    'unverified', unverified)
+  from destinations where destinations.id = claimed.registration_id
+)`
+
 /** Per asset, what arrived at the profile from outside, and what has left it or is about to. */
 const DAY = sql`(
   select jsonb_agg(jsonb_build_object('asset', asset,
@@ -66,4 +73,4 @@ const DAY = sql`(
 export const FACTS = sql`jsonb_strip_nulls(jsonb_build_object(
   'movement', ${TERMS} || case when claimed.kind = 'deposit' then ${ARRIVAL} else '{}' end,
   'profile_id', claimed.profile_id, 'customer', ${CUSTOMER}, 'account', ${ACCOUNT},
-  'destination_use', case when claimed.kind = 'payment' then ${DESTINATION_USE} end, 'last_24_hours', ${DAY}))`
+  'destination_registration', ${REGISTRATION}, 'destination_use', case when claimed.kind = 'payment' then ${DESTINATION_USE} end, 'last_24_hours', ${DAY}))`

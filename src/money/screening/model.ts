@@ -43,6 +43,8 @@ export interface ScreenedMovement {
   readonly amount: MinorUnits
   /** A payment's. */
   readonly destination?: MovementDestination | undefined
+  /** The destination's registration. Absent: none. */
+  readonly registrationId?: string | undefined
 }
 
 /** Why the gate is closed, for the operator. */

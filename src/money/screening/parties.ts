@@ -1,6 +1,7 @@
 /**
- * The parties of a movement: its originator and beneficiary, as the screening hook and the executor get them. They are
- * accepted only while `screening.url` is set, and stored encrypted and bound to their movement.
+ * A movement's parties: its originator and beneficiary, as the screening hook and the executor get them. A payment
+ * without parties of its own takes those of its destination when it is first screened. They are accepted only while
+ * `screening.url` is set, and stored encrypted and bound to the movement or destination they were given with.
  */
 import { type Static, Type } from 'typebox'
 import { type EncryptionKey, EncryptionKeyProblem } from '../../access/clients/encryption-key.ts'
@@ -35,8 +36,8 @@ export interface PartiesSettings {
 /** None are accepted. */
 export const NO_PARTIES: PartiesSettings = { isScreening: false, encryptionKey: undefined }
 
-/** Encrypts accepted parties for their movement, whose id is not known yet. */
-export type SealedParties = (movementId: string) => string
+/** Encrypts accepted parties for their movement or destination, whose id is not known yet. */
+export type SealedParties = (id: string) => string
 
 /**
  * Returns the function that encrypts the parties, or why they are not accepted.
@@ -79,10 +80,11 @@ export async function partiesOf<Tables>(
   key?: EncryptionKey | undefined,
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<{ readonly movement_id: string; readonly parties: string }>`
-    select movement_id, parties from movement_parties where movement_id = any(${[...ids]}::uuid[])
+  const { rows } = await sql<{ readonly movement_id: string; readonly bound_to: string; readonly parties: string }>`
+    select movement_id, coalesce(destination_id, movement_id) as bound_to, parties
+    from movement_parties where movement_id = any(${[...ids]}::uuid[])
   `.execute(tables)
-  return new Map(rows.map(({ movement_id: id, parties }) => [id, decrypt(parties, id, key)]))
+  return new Map(rows.map(({ movement_id, bound_to, parties }) => [movement_id, openParties(parties, bound_to, key)]))
 }
 
 /** An object's JSON text with the parties as its last member. */
@@ -90,7 +92,12 @@ export function withParties(text: string, parties: string | undefined): string {
   return parties === undefined ? text : `${text.slice(0, -1)},"parties":${parties}}`
 }
 
-function decrypt(text: string, id: string, key: EncryptionKey | undefined): string {
+/**
+ * Decrypts parties bound to this id.
+ *
+ * @throws {Problem} 503 without the key with which they were encrypted
+ */
+export function openParties(text: string, id: string, key: EncryptionKey | undefined): string {
   if (key === undefined) throw keyMissing('cannot read parties')
   try {
     return key.decrypt(text, rowOf(id)).toString()

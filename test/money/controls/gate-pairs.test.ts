@@ -73,6 +73,10 @@ const GATES: Readonly<Partial<Record<GateCode, (isClosed: boolean) => Promise<un
     run(sql`
       update destinations set status = ${isClosed ? 'PENDING' : 'ACTIVE'} where customer_id = ${owner.customerId}
     `),
+  LIMIT: async (isClosed) => {
+    const limit = { scope: 'customer', asset: 'USDG', window: 'movement', amount: 1n } as const
+    settings = { ...settings, limits: isClosed ? [limit] : [] }
+  },
   REVIEW: async (isClosed) => {
     const payments = new Map(isClosed ? [['USDG', 1n]] : [])
     settings = { ...settings, reviewAbove: { ...settings.reviewAbove, payments } }

@@ -68,6 +68,49 @@ describe('a deposit that two gates hold', () => {
   })
 })
 
+describe('each pair of the gates that hold a deposit', () => {
+  const configure = (url: string) => {
+    const { live } = stand.node
+    live.config = { ...live.config, 'screening.url': url }
+  }
+  const pairs = (['REVIEW', 'OPERATOR_HOLD'] as const).flatMap((released) =>
+    (['REVIEW', 'OPERATOR_HOLD', 'SCREENING'] as const)
+      .filter((code) => code !== released)
+      .map((other) => [released, other] as const),
+  )
+
+  it.each(pairs)('a deposit released from %s is still held by %s', async (released, other) => {
+    const [codes, names] = [[released, other], new Set<string>([released, other])]
+    // No hook answers there.
+    configure(names.has('SCREENING') ? 'http://127.0.0.1:9/' : '')
+    const profileId = await newProfile(stand)
+    const rule = await newRule(stand, profileId)
+    const amount = names.has('REVIEW') ? '200' : '50'
+    const reported = reportOf(rule.source.crypto.address, { amount, status: 'PENDING' })
+    const { id } = await report(stand, reported)
+    if (names.has('OPERATOR_HOLD')) await hold(id)
+    const deposit = await report(stand, { ...reported, status: 'COMPLETED' })
+    const gatesOf = (of: { readonly gates?: readonly { readonly code: string }[] }) =>
+      (of.gates ?? []).map(({ code }) => code)
+    expect(gatesOf(deposit).toSorted()).toEqual(codes.toSorted())
+    const half = (await release(deposit.id, [released], deposit.version)).body
+    expect(half).toMatchObject({ secondary_status: 'HELD' })
+    expect(gatesOf(half)).toEqual([other])
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', in_transit: '0' })
+    if (other === 'SCREENING') {
+      const { items } = (await stand.node.operator('GET', `/screening?movement_id=${deposit.id}`)).body
+      const decided = await stand.node.operator('POST', `/screening/${items[0].id}/decide`, {
+        decision: 'ALLOW',
+        note: 'checked',
+      })
+      expect(decided.status, decided.text).toBe(200)
+    } else await release(deposit.id, [other], half.version)
+    const free = (await stand.node.operator('GET', `/deposits/${deposit.id}`)).body
+    expect(free).toMatchObject({ disposition: { code: 'ORCHESTRATED' } })
+    configure('')
+  })
+})
+
 describe('a release of a deposit', () => {
   it('a release is refused for another version, for a gate that is not closed, and for one that it can never open', async () => {
     const { deposit } = await inReview()

@@ -192,6 +192,29 @@ describe('a payment that is handed out', () => {
     expect(await claim()).toEqual([id])
   })
 
+  it('an approval and an earlier usable_at wake the waiting payment at once', async () => {
+    const configured = { 'destinations.required': true, 'destinations.cooling_hours': 24 } as const
+    configure({ ...configured, 'destinations.approval': 'required' })
+    const { body } = await registerAddress(customer)
+    const [id = ''] = await addDeliveries(node.db, owner(), 1)
+    expect(await claim()).toEqual([])
+    await elapse(body.id, 24)
+    expect(await claim()).toEqual([])
+    expect((await approve(body.id)).status).toBe(200)
+    expect(await claim()).toEqual([id])
+    const { body: later } = await registerAddress(customer, { crypto_network: 'BASE' })
+    await approve(later.id)
+    const destination = { crypto: { address: ETHEREUM_ADDRESS, network: 'BASE' } } as const
+    const [other = ''] = await addDeliveries(node.db, owner(), 1, { destination })
+    expect(await claim()).toEqual([])
+    const [ada, grace] = [await node.newOperator('ada', 'reviewer'), await node.newOperator('grace', 'reviewer')]
+    const earlier = { usable_at: new Date(0).toISOString(), reason: 'called back' }
+    const { request } = (await ada('POST', `/destinations/${later.id}/approve`, earlier)).body
+    const { version } = (await grace('GET', `/change-requests/${request.id}`)).body
+    expect((await grace('POST', `/change-requests/${request.id}/confirm`, { version })).status).toBe(200)
+    expect(await claim()).toEqual([other])
+  })
+
   it('nothing is paid to a deleted or rejected destination, also without required registration', async () => {
     const { body: first } = await registerAddress(customer)
     const { body: second } = await registerAddress(customer, { crypto_network: 'BASE' })

@@ -115,6 +115,13 @@ describe('destinations for the operator', () => {
     const { body: other } = await registerAddress(customer, { crypto_network: 'BASE' })
     const request = await ask('ada', 'POST', `/destinations/${other.id}/approve`, { comment: 'known address' })
     expect(request.status).toBe(202)
+    const { id } = request.body.request
+    const confirm = `/change-requests/${id}/confirm`
+    const { version } = (await ask('grace', 'GET', `/change-requests/${id}`)).body
+    expect((await ask('ada', 'POST', confirm, { version })).status).toBe(403)
+    expect((await ask('ada', 'GET', `/destinations/${other.id}`)).body.status).toBe('PENDING')
+    expect((await ask('grace', 'POST', confirm, { version })).body).toMatchObject({ id: other.id, status: 'ACTIVE' })
+    expect(await audited(other.id)).toContainEqual(['destination.approve', 'operator:grace'])
     expect((await ask('ada', 'POST', `/destinations/${other.id}/reject`, { reason: 'no' })).status).toBe(200)
   })
 })

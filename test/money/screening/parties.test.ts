@@ -1,6 +1,7 @@
 /** The parties of movements: accepted only while they are screened, encrypted, and passed to hook and executor. */
 import { describe, expect, it } from 'vitest'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { FIAT_ACCOUNTS, fiatBody, registerAddress, TO_ADDRESSES } from '../../support/destinations.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
 import { newAddress, reportOf } from '../deposits/deposits-node.ts'
 import { ORCHESTRATIONS, useScreening } from './screening-stand.ts'
@@ -81,6 +82,83 @@ describe('a payment with parties', () => {
       body: { errors: [{ pointer: '/parties' }] },
     })
     expect(await reportWith(PARTIES)).toMatchObject({ status: 400, body: { errors: [{ pointer: '/parties' }] } })
+  })
+})
+
+describe('a destination with parties', () => {
+  const registered = async (path: string, body: object) => {
+    const answer = await stand.customer.call('POST', path, { ref_id: crypto.randomUUID(), parties: PARTIES, ...body })
+    expect(answer.status, answer.text).toBe(200)
+    return answer.body
+  }
+  const newEthereum = () => `0x${crypto.randomUUID().replaceAll('-', '')}00000000`
+
+  it('both kinds return their parties to the customer and the operator, store them encrypted, and refuse them without screening', async () => {
+    const fiat = await registered(FIAT_ACCOUNTS, fiatBody())
+    const address = await registered(TO_ADDRESSES, { crypto_network: 'ETHEREUM', address: newEthereum() })
+    for (const { id, path } of [
+      { id: fiat.id, path: FIAT_ACCOUNTS },
+      { id: address.id, path: TO_ADDRESSES },
+    ]) {
+      expect((await stand.customer.call('GET', `${path}/${id}`)).body.parties).toEqual(PARTIES)
+      expect((await stand.node.operator('GET', `/destinations/${id}`)).body.parties).toEqual(PARTIES)
+    }
+    const { rows } = await sql<{ readonly text: string }>`
+      select to_json(destinations)::text || coalesce((select string_agg(facts::text, '') from notices), '') as text
+      from destinations where parties is not null
+    `.execute(stand.node.db.tables())
+    expect(rows.map(({ text }) => text).join('')).not.toMatch(/Example|Main Street/)
+    stand.set({ 'screening.url': '' })
+    const refused = { status: 400, body: { errors: [{ pointer: '/parties' }] } }
+    expect(await stand.customer.call('POST', FIAT_ACCOUNTS, fiatBody({ parties: PARTIES }))).toMatchObject(refused)
+    expect(await registerAddress(stand.customer, { address: newEthereum(), parties: PARTIES })).toMatchObject(refused)
+  })
+
+  it('a payment passes its destination’s parties to hook and executor, and its own instead when it has some', async () => {
+    const address = newEthereum()
+    const {
+      id: registration,
+      created_at,
+      usable_at,
+    } = await registered(TO_ADDRESSES, { crypto_network: 'ETHEREUM', address })
+    const destination = { crypto: { address, network: 'ETHEREUM' } }
+    const own = { beneficiary: { name: 'Carl Example' } }
+    for (const [changes, parties] of [
+      [{}, PARTIES],
+      [{ parties: own }, own],
+    ] as const) {
+      const id = await stand.pay({ destination, ...changes })
+      await stand.ask()
+      expect(stand.received.at(-1)?.data).toMatchObject({
+        parties,
+        movement: { id },
+        destination_registration: { id: registration, registered_at: created_at, usable_at, unverified: false },
+      })
+      expect((await stand.orchestration(id)).parties).toEqual(parties)
+      const claim = { executor: 'treasury', limit: 10, lease_seconds: 60 }
+      const { items } = (await stand.node.operator('POST', '/deliveries/claim', claim)).body
+      expect(items.filter((item: { orchestration_id: string }) => item.orchestration_id === id)).toMatchObject([
+        { parties },
+      ])
+    }
+  })
+
+  it('a destination that is registered again is asked about again, and the payment keeps the parties of its start', async () => {
+    const address = newEthereum()
+    const first = await registered(TO_ADDRESSES, { crypto_network: 'ETHEREUM', address })
+    const id = await stand.pay({ destination: { crypto: { address, network: 'ETHEREUM' } } })
+    await stand.ask()
+    await stand.customer.call('DELETE', `${TO_ADDRESSES}/${first.id}`)
+    const parties = { beneficiary: { name: 'Dora Example' } }
+    const second = await registered(TO_ADDRESSES, { crypto_network: 'ETHEREUM', address, parties })
+    expect(await stand.handOut()).toEqual([])
+    await stand.ask()
+    expect(stand.received.at(-1)?.data).toMatchObject({
+      revision: 2,
+      parties: PARTIES,
+      destination_registration: { id: second.id },
+    })
+    expect(await stand.handOut()).toEqual([id])
   })
 })
 

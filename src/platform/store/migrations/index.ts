@@ -56,6 +56,7 @@ import { fiatInstructions } from './202611281650-fiat-instructions.ts'
 import { limits } from './202611281655-limits.ts'
 import { screenings } from './202611281700-screenings.ts'
 import { movementParties } from './202611281701-movement-parties.ts'
+import { destinationParties } from './202611281920-destination-parties.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -116,4 +117,5 @@ export const MIGRATIONS: readonly Migration[] = [
   limits,
   screenings,
   movementParties,
+  destinationParties,
 ]

@@ -47,10 +47,10 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
   const owners = deliveryOwners(current)
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
-    (app) => registerAccountOperatorRoutes(app, { db, quotas, onApproval: WAKE_APPROVED }),
+    (app) => registerAccountOperatorRoutes(app, { db, quotas, onApproval: WAKE_APPROVED_ACCOUNT }),
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
-    (app) => registerDestinationOperatorRoutes(app, options),
+    (app) => registerDestinationOperatorRoutes(app, { db, encryptionKey, onApproval: WAKE_APPROVED_DESTINATION }),
     (app) => registerRuleOperatorRoutes(app, { db, supply }),
     (app) => registerDepositOperatorRoutes(app, { db, reporter, settings, encryptionKey }),
     (app) =>
@@ -81,7 +81,13 @@ async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> 
 }
 
 /** Resumes what waited for an account's approval. */
-const WAKE_APPROVED: ApprovalHooks = {
-  before: (transaction, profileId) => wakeWaitingDeliveries(transaction, 'APPROVAL', profileId),
-  after: (transaction, profileId) => wakeWaiting(transaction, 'APPROVAL', profileId),
+const WAKE_APPROVED_ACCOUNT: ApprovalHooks = {
+  before: (transaction, profileId) => wakeWaitingDeliveries(transaction, 'APPROVAL', { profileId }),
+  after: (transaction, profileId) => wakeWaiting(transaction, 'APPROVAL', { profileId }),
+}
+
+/** Resumes what waited for a destination's approval. */
+const WAKE_APPROVED_DESTINATION: ApprovalHooks = {
+  before: (transaction, customerId) => wakeWaitingDeliveries(transaction, 'DESTINATION', { customerId }),
+  after: (transaction, customerId) => wakeWaiting(transaction, 'DESTINATION', { customerId }),
 }

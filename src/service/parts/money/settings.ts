@@ -58,6 +58,7 @@ export function registrationSettings(config: Config): RegistrationSettings {
   return {
     needsApproval: config['destinations.approval'] === 'required',
     coolingHours: config['destinations.cooling_hours'],
+    isScreening: config['screening.url'] !== '',
   }
 }
 
