@@ -1,6 +1,6 @@
 /**
  * Sends due notices, by mail and to the operator's webhook, at most PARALLEL_MAX at a time, outside any transaction. A
- * failed send is tried again with growing delays, and given up after three days.
+ * failed send is tried again with growing delays, and given up after three days. Old notices are deleted.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -12,7 +12,7 @@ import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { postSigned, type WebhookEndpoint } from '../../platform/webhooks/signed-request.ts'
 import { type MailServer, sendMail } from './mail.ts'
 import { NOTICES_CHANNEL } from './queue.ts'
-import { type DueSend, recordOutcome, type SendOutcome, takeDue } from './sends.ts'
+import { type DueSend, deleteOld, recordOutcome, type SendOutcome, takeDue } from './sends.ts'
 import { mailTextOf, webhookBodyOf } from './text.ts'
 
 /** The current settings, read again for every send. */
@@ -34,11 +34,14 @@ export interface NoticeSenderOptions {
 }
 
 const PARALLEL_MAX = 4
+/** The time between two searches for old notices. */
+const DELETION_MILLISECONDS = 3_600_000
 const REPEAT_SECONDS = { first: 5, longest: 1_800 }
 
 /** Sends notices once it is started. */
 export function createNoticeSender(options: NoticeSenderOptions): DueWorker<DueSend> {
   const logLimit = new LogLimit(options.clock)
+  let deletesAt = options.clock.monotonicMilliseconds()
   return new DueWorker<DueSend>({
     ...options,
     channel: NOTICES_CHANNEL,
@@ -47,6 +50,12 @@ export function createNoticeSender(options: NoticeSenderOptions): DueWorker<DueS
     failures: {
       take: 'due notices could not be read. They are read again within seconds',
       carryOut: 'the outcome of a notice could not be recorded. It is sent again',
+    },
+    prepare: async () => {
+      const now = options.clock.monotonicMilliseconds()
+      if (now < deletesAt) return true
+      deletesAt = now + ((await transactionWithRetries(options.db, deleteOld)) ? 0 : DELETION_MILLISECONDS)
+      return true
     },
     take: takeDue,
     carryOut: (send, repeatSeconds) => carryOut(options, logLimit, send, repeatSeconds),

@@ -4,6 +4,7 @@
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { claimedRows } from '../../platform/store/due-search.ts'
+import { unlessLocked } from '../../platform/store/lock-order.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { NoticeType } from './queue.ts'
 
@@ -11,6 +12,10 @@ import type { NoticeType } from './queue.ts'
 const LEASE_SECONDS = 120
 /** A send is given up this long after its notice. */
 const GIVEN_UP_AFTER_HOURS = 72
+/** Notices are kept this long. The audit trail keeps what they report. */
+const NOTICE_DAYS = 90
+/** Notices deleted by one statement. */
+const DELETED_MAX = 1_000
 
 export interface DueSend {
   readonly id: string
@@ -56,6 +61,22 @@ export async function takeDue<Tables>(
     order by due_at, claimed.id
   `.execute(transaction)
   return rows
+}
+
+/** Deletes notices older than NOTICE_DAYS whose sends have ended, some at a time. Returns whether more may be left. */
+export async function deleteOld<Tables>(transaction: Transaction<Tables>): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    with old as materialized (
+      select id from notices
+      where created_at < clock_timestamp() - ${NOTICE_DAYS} * interval '1 day'
+        and not exists (select from notice_sends where notice_id = notices.id and status = 'WAITING')
+      order by created_at, id limit ${DELETED_MAX} ${unlessLocked}
+    ), sends as (
+      delete from notice_sends using old where notice_id = old.id
+    )
+    delete from notices using old where notices.id = old.id
+  `.execute(transaction)
+  return numAffectedRows === BigInt(DELETED_MAX)
 }
 
 /** @param repeatSeconds the time until a failed send is tried again */

@@ -20,6 +20,7 @@ import { destinationDocument, destinationFacts } from './documents.ts'
 import { type DestinationKind, type DestinationStatus, NO_MEMO, stepTo } from './model.ts'
 import {
   changeDestination,
+  countDestinations,
   type DestinationRow,
   existingDestination,
   insertDestination,
@@ -27,6 +28,9 @@ import {
   type NewDestination,
 } from './store.ts'
 import type { DestinationTables } from './tables.ts'
+
+/** Per customer, of both kinds. */
+const DESTINATIONS_MAX = 10_000
 
 /** How destinations are registered. */
 export interface RegistrationSettings {
@@ -121,6 +125,7 @@ async function register(
     const detail = `${existing.member}: a destination with this ${existing.member} is registered`
     throw new Problem('already_exists', detail, { meta })
   }
+  await refuseTooMany(transaction, customerId)
   creation.admit()
   const row = await insertDestination(transaction, destination, coolingHours)
   const { kind, network, address } = place
@@ -137,6 +142,14 @@ async function register(
   await writeAudit(transaction, { actor, action: 'destination.create', subject: row.id, detail })
   await queueNotice(transaction, noticeOf('destination.created', row, encryptionKey))
   return row
+}
+
+/** Counts deleted ones too, because their rows are kept. */
+async function refuseTooMany(transaction: Transaction<DestinationTables>, customerId: string): Promise<void> {
+  const used = await countDestinations(transaction, customerId, DESTINATIONS_MAX)
+  if (used < DESTINATIONS_MAX) return
+  const detail = `the customer has registered ${used} destinations, the most it may have`
+  throw new Problem('quota_exceeded', detail, { meta: { limit: DESTINATIONS_MAX, used } })
 }
 
 /** Deletes a customer's destination: whatever has not left is not paid to it. */

@@ -65,6 +65,19 @@ export async function insertDestination(
     .executeTakeFirstOrThrow()
 }
 
+/** The customer's destinations, counted up to `most`. */
+export async function countDestinations(
+  transaction: Transaction<DestinationTables>,
+  customerId: string,
+  most: number,
+): Promise<number> {
+  const { rows } = await sql<{ readonly used: number }>`
+    select count(*)::integer as used
+    from (select from destinations where customer_id = ${customerId} limit ${most}) as counted
+  `.execute(transaction)
+  return rows[0]?.used ?? 0
+}
+
 /** The customer's destination with this `ref_id`, or the registered one with this address. */
 export async function existingDestination(
   transaction: Transaction<DestinationTables>,

@@ -8,7 +8,7 @@ import { lockNames } from '../../platform/store/lock-order.ts'
 import type { GateFinding, GateSubject } from '../gates/model.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
-import { type LimitedMovement, limitedMovement } from './limited-movement.ts'
+import { type LimitedMovement, limitedMovement, withAccountIds } from './limited-movement.ts'
 import { type Exceeded, effectiveLimits, exceededLimit, type HourlyUse, type Limit, type LimitScope } from './model.ts'
 import { insertUses, type LimitState, readLimitState, returnUses, SECONDS_PER_HOUR } from './use-store.ts'
 
@@ -43,7 +43,7 @@ export async function lockLimits<Tables>(
   { limits: defaults }: LimitSettings,
   mayLock = true,
 ): Promise<LockedLimits> {
-  const movements = possiblyLimited(subjects, defaults)
+  const movements = await withAccountIds(transaction, possiblyLimited(subjects, defaults))
   const state = movements.length === 0 ? undefined : await readLimitState(transaction, movements)
   const uncounted = movements.filter(
     (movement) => state !== undefined && !isCountedAs(movement, state) && isLimited(movement, defaults, state),
@@ -56,9 +56,8 @@ export async function lockLimits<Tables>(
     isLocked: true,
     isMissing: false,
     async count(counting) {
-      const known = possiblyLimited(counting, defaults).filter(
-        (movement) => movement.amount !== undefined && names.has(lockName(movement)),
-      )
+      const limited = await withAccountIds(transaction, possiblyLimited(counting, defaults))
+      const known = limited.filter((movement) => movement.amount !== undefined && names.has(lockName(movement)))
       if (known.length > 0) await countMovements(transaction, known, defaults)
     },
   }
@@ -122,9 +121,10 @@ export function readLimitGate<Tables>(
 async function readFindings<Tables>(
   transaction: Transaction<Tables>,
   subjects: readonly GateSubject[],
-  movements: readonly LimitedMovement[],
+  limited: readonly LimitedMovement[],
   defaults: readonly Limit[],
 ): Promise<readonly (readonly GateFinding[])[]> {
+  const movements = await withAccountIds(transaction, limited)
   const state = await readLimitState(transaction, movements)
   const byId = new Map(movements.map((movement) => [movement.id, movement]))
   return subjects.map(({ owner }) => {

@@ -42,7 +42,9 @@ const DESTINATION_CREATION: readonly ProblemCode[] = [
   'not_found',
   'account_blocked',
   'already_exists',
+  'quota_exceeded',
   'daily_quota_exceeded',
+  'encryption_key_missing',
 ]
 
 /** Problems that do not follow from method and path. */
@@ -79,7 +81,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   deleteCryptoDestinationAddress: ['invalid_state'],
   listFiatAccounts: ['invalid_cursor'],
   getFiatAccount: [],
-  createFiatAccount: [...DESTINATION_CREATION, 'encryption_key_missing'],
+  createFiatAccount: DESTINATION_CREATION,
   deleteFiatAccount: ['invalid_state'],
   listRules: ['invalid_cursor'],
   getRule: [],

@@ -26,6 +26,7 @@ import { ledgerFinding } from './ledger.ts'
 import { examineNode } from './node-version.ts'
 import { nodeFindings } from './nodes.ts'
 import { readinessFindings } from './readiness.ts'
+import { examineScreening } from './screening.ts'
 import {
   corruptionFindings,
   examineSigningKeys,
@@ -109,7 +110,14 @@ async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Find
     const identity = identityFindings(await readStoreIdentity(db.tables()))
     const pools = poolFindings(await countPools(db.tables()))
     const banks = bankFindings(await activeFiatSources(db.tables()), config)
-    return [await examineStoreClock(db, clock), ...identity, ...keys, ...pools, ...banks]
+    return [
+      await examineStoreClock(db, clock),
+      ...identity,
+      ...keys,
+      ...pools,
+      ...banks,
+      ...(await examineScreening(db, config)),
+    ]
   } catch (error) {
     return [bad('store', `cannot be read (${reasonOf(error)})`, 'start the store, or correct store.url')]
   }

@@ -253,6 +253,26 @@ it('a send without a setting that says where to is skipped, and stays skipped', 
   expect([smtp.mails.length, requests.length]).toEqual([0, 0])
 })
 
+it('a notice is deleted with its sends after 90 days, unless one still waits, and younger ones stay', async () => {
+  const customerId = await newCustomer([])
+  const notice = () => queue({ customerId, type: 'test', subject: customerId, facts: {} })
+  const [old, waiting, young] = [await notice(), await notice(), await notice()]
+  await sql`
+    update notices set created_at = created_at - case when id = ${young} then interval '89 days' else interval '91 days' end
+  `.execute(db.tables())
+  await sql`
+    update notice_sends set status = case when notice_id = ${waiting} then 'WAITING' else 'SENT' end,
+      next_attempt_at = case when notice_id = ${waiting} then clock_timestamp() + interval '1 day' end
+  `.execute(db.tables())
+  await sender.start()
+  await sender.settled()
+  const { rows } = await sql<{ id: string; sends: number }>`
+    select id, (select count(*)::integer from notice_sends where notice_id = notices.id) as sends from notices order by id
+  `.execute(db.tables())
+  expect(rows).toEqual([waiting, young].sort().map((id) => ({ id, sends: 1 })))
+  expect(rows.map(({ id }) => id)).not.toContain(old)
+})
+
 it('the outcome of an attempt whose lease has ended changes nothing, and the notice is sent again with the same id', async () => {
   const customerId = await newCustomer([])
   await sender.start()

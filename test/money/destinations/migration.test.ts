@@ -4,6 +4,7 @@ import { destinations } from '../../../src/platform/store/migrations/20261128164
 import { sql } from '../../../src/platform/store/sql.ts'
 import { addDeliveries } from '../../support/deliveries.ts'
 import { FIAT_ACCOUNTS, TO_ADDRESSES } from '../../support/destinations.ts'
+import { credit } from '../../support/ledger.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../../support/rules.ts'
 
@@ -41,7 +42,8 @@ beforeAll(async () => {
   await toAccount('house bank')
   await toAccount('other bank', 'invoice 18')
   await sql`drop table destinations`.execute(node.db.tables())
-  for (const statement of destinations.text.split(/;\n/).filter((text) => text.trim() !== '')) {
+  const parties = 'alter table destinations add column parties text'
+  for (const statement of [...destinations.text.split(/;\n/).filter((text) => text.trim() !== ''), parties]) {
     await sql.raw(statement).execute(node.db.tables())
   }
   node.live.config = { ...node.live.config, 'destinations.required': true }
@@ -88,6 +90,32 @@ it('a migrated fiat account is found by the rule’s text, has no details, and a
   const request = { executor: 'treasury', limit: 10, lease_seconds: 60 }
   const claimed = (await node.operator('POST', '/deliveries/claim', request)).body.items
   expect(claimed.map(({ id }: { id: string }) => id)).toEqual(ids)
+})
+
+it('a migrated fiat account named once by its text and once by its id is one destination for the limits', async () => {
+  const { items } = (await customer.call('GET', `${FIAT_ACCOUNTS}?ref_ids=house bank`)).body
+  const limits = [{ scope: 'destination', asset: 'USD', window: 'day', amount: '10' }]
+  const set = await node.operator('PUT', '/limits', { customer_id: customer.customerId, limits })
+  expect(set.status, set.text).toBe(200)
+  await credit(node.db, account.profileId, 'USD', 1_000_000n)
+  const pay = (fiat_account_id: string, source_amount: string) =>
+    customer.call('POST', '/v2/orchestration/orchestrations', {
+      ref_id: crypto.randomUUID(),
+      source: { profile: { profile_id: account.profileId } },
+      source_asset: 'USD',
+      source_amount,
+      destination_asset: 'USD',
+      destination: { fiat: { fiat_account_id, memo: 'invoice 17' } },
+    })
+  expect((await pay('house bank', '6')).status).toBe(200)
+  const second = await pay(items[0].id.toUpperCase(), '6')
+  expect(second).toMatchObject({ status: 403, body: { code: 'limit_exceeded', meta: { used: '6', available: '4' } } })
+  expect((await pay(items[0].id, '4')).status).toBe(200)
+  expect(await pay('house bank', '1')).toMatchObject({ status: 403, body: { meta: { used: '10' } } })
+  const { items: uses } = (await customer.call('GET', '/v2/transfer/limits')).body
+  expect(uses.filter((use: object) => 'destination_id' in use)).toMatchObject([
+    { destination_id: items[0].id, used: '10', available: '0' },
+  ])
 })
 
 it('an address in every notation is found by the migrated key, and approving a destination ends its review', async () => {

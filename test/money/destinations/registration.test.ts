@@ -81,6 +81,23 @@ describe('a crypto destination address', () => {
     expect((await registerAddress(customer, { crypto_network: 'STELLAR', address: MUXED })).status).toBe(200)
   })
 
+  it('a customer registers at most 10,000 destinations, deleted ones included', async () => {
+    const owner = await node.newCustomer()
+    await sql`
+      insert into destinations (id, kind, customer_id, ref_id, nickname, network, memos, status, usable_at, created_at,
+        updated_at)
+      select gen_random_uuid(), 'FIAT', ${owner.customerId}, 'old ' || number, '', 'WIRE', '{""}', 'DELETED', now(), now(), now()
+      from generate_series(1, 9999) as numbers (number)
+    `.execute(node.db.tables())
+    expect((await registerAddress(owner)).status).toBe(200)
+    const refused = await registerAddress(owner, { crypto_network: 'BASE' })
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { code: 'quota_exceeded', meta: { limit: 10_000, used: 10_000 } },
+    })
+    expect((await registerAddress(owner)).body.code).toBe('already_exists')
+  })
+
   it('a wrong address, an address of this service and a foreign profile are refused', async () => {
     const wrong = await registerAddress(customer, { address: `${ETHEREUM_ADDRESS.slice(0, -1)}c` })
     expect(wrong).toMatchObject({ status: 400, body: { errors: [{ pointer: '/address' }] } })

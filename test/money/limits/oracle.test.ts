@@ -64,6 +64,8 @@ afterAll(() => node?.close())
 class Run {
   readonly stage: LimitsStage
   readonly model = new Model()
+  /** The ages, in hours, that counted movements had after time had passed. */
+  readonly ages = new Set<number>()
   readonly #random: Random
 
   constructor(stage: LimitsStage, random: Random) {
@@ -131,9 +133,20 @@ class Run {
   }
 
   async pass(): Promise<void> {
-    const hours = 1 + this.#random.integer(13)
+    const hours = this.#hoursToBoundary() ?? 1 + this.#random.integer(13)
     await this.stage.pass(hours)
     this.model.passed += hours
+    for (const { countedAt } of this.model.movements.values()) {
+      if (countedAt !== undefined) this.ages.add(this.model.passed - countedAt)
+    }
+  }
+
+  /** Often, until a movement is 24 hours old, when it still counts, or 25, when it does not. */
+  #hoursToBoundary(): number | undefined {
+    const { model } = this
+    const counted = [...model.movements.values()].flatMap(({ countedAt }) => countedAt ?? [])
+    const left = counted.flatMap((at) => [24, 25].map((age) => age - (model.passed - at))).filter((hours) => hours > 0)
+    return left.length === 0 || this.#random.chance(0.5) ? undefined : left[this.#random.integer(left.length)]
   }
 
   async compare(): Promise<void> {
@@ -174,6 +187,10 @@ async function runOnce(seed: number): Promise<boolean> {
   try {
     await run.setLimits()
     for (let step = 0; step < STEPS; step++) await run.step()
+    expect(
+      [24, 25].filter((age) => !run.ages.has(age)),
+      'ages that no movement had',
+    ).toEqual([])
   } catch (error) {
     if ((await stage.hour()) === started) throw error
   }

@@ -7,7 +7,7 @@ import type { Schema } from '../base/operator-api.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { report } from '../ui/toast.tsx'
-import { SCOPES } from './scopes.ts'
+import { NEW_CLIENT_SCOPES, SCOPES } from './scopes.ts'
 
 export interface ShownSecret {
   readonly title: string
@@ -106,7 +106,7 @@ export function askNewClient(customer: { readonly id: string; readonly name: str
     confirm: 'Create',
     fields: [
       { name: 'name', label: 'Name', hint: 'for example the program that uses it' },
-      { name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: [SCOPES_DEFAULT] },
+      { name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: NEW_CLIENT_SCOPES },
     ],
     run: ({ name, scopes }) => call('POST', `/customers/${customer.id}/clients`, { name, scopes }),
     done: (client) => {
@@ -116,8 +116,6 @@ export function askNewClient(customer: { readonly id: string; readonly name: str
     },
   })
 }
-
-const SCOPES_DEFAULT = 'exchange:read_aggregated_marketdata_stream'
 
 export function askScopes(client: Schema<'Client'>, done: () => void): void {
   ask({

@@ -1,3 +1,6 @@
+/** Chosen for a new client until the person chooses others. */
+export const NEW_CLIENT_SCOPES: readonly string[] = ['exchange:read_aggregated_marketdata_stream']
+
 /** The scopes available to clients, and what each permits. The service refuses scopes it does not serve. */
 export const SCOPES: Readonly<Record<string, string>> = {
   'exchange:read_aggregated_marketdata_stream': 'read the stream',
