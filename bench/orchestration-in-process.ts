@@ -185,7 +185,7 @@ function makingReports(address: string): BenchResult {
  * Reports for some time with concurrent callers, waits until all deposits are COMPLETED, and divides by the whole time.
  * The backlog is as large after a run as before it.
  */
-async function depositsPerSecond(
+export async function depositsPerSecond(
   service: OrchestrationService,
   milliseconds: number,
   batch: number,

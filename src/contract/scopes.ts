@@ -19,6 +19,7 @@ export const SCOPES = {
   'transfer:read_fiat_account': 'GET /v2/transfer/fiat-accounts',
   'transfer:write_fiat_account': 'POST and DELETE /v2/transfer/fiat-accounts',
   'transfer:read_transfer': 'GET /v2/transfer/transfers',
+  'events:read_event': 'GET /v2/events',
   'funding:read_profile': 'GET /v2/profiles',
   'funding:write_sandbox_deposit': 'POST /v2/sandbox/profiles/{profile_id}/deposit',
 } as const

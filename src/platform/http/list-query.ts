@@ -55,6 +55,7 @@ type Reject = (detail: string) => undefined
 const ENTRIES_MAX = 100
 const TEXT_CHARACTERS_MAX = 200
 const ORDERS = ['DESC', 'ASC'] as const
+type Order = (typeof ORDERS)[number]
 /** Cannot be stored. Lone surrogates cannot occur in decoded UTF-8. */
 const UNSTORABLE = '\0'
 const IGNORED_HEADER = 'tidegate-ignored-parameters'
@@ -93,12 +94,14 @@ export function times(meaning: string) {
 /**
  * Options for a list's route: `request.query` is the parsed query, and an answer header names the ignored parameters.
  * `listQuerySchema` is its schema for the API description and validates nothing.
+ *
+ * @param order the order without the parameter
  */
-export function readsListQuery<Parameters extends ListParameters>(parameters: Parameters) {
+export function readsListQuery<Parameters extends ListParameters>(parameters: Parameters, order: Order = 'DESC') {
   return {
     validatorCompiler: () => () => true,
     async preValidation(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const query = readListQuery(parameters, request.url)
+      const query = readListQuery(parameters, request.url, order)
       request.query = query
       nameIgnored(reply, query.ignored)
     },
@@ -126,7 +129,11 @@ function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
  *
  * @param url the request target, whose part after `?` is parsed
  */
-function readListQuery<Parameters extends ListParameters>(parameters: Parameters, url: string): ListQuery<Parameters> {
+function readListQuery<Parameters extends ListParameters>(
+  parameters: Parameters,
+  url: string,
+  orderDefault: Order,
+): ListQuery<Parameters> {
   const faults = new QueryFaults()
   const reject =
     (parameter: string): Reject =>
@@ -148,7 +155,7 @@ function readListQuery<Parameters extends ListParameters>(parameters: Parameters
     // The loop above has parsed each member by its kind, from which its type is derived.
     filters: filters as ListQuery<Parameters>['filters'],
     limit: limit ?? LIMIT_DEFAULT,
-    order: order ?? 'DESC',
+    order: order ?? orderDefault,
     // Generated clients send the parameter without a value for the first page.
     ...(pageCursor === undefined || pageCursor === '' ? {} : { pageCursor }),
     binding: Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, bindingOf(value)])),
@@ -157,14 +164,14 @@ function readListQuery<Parameters extends ListParameters>(parameters: Parameters
 }
 
 /** The parameters as a JSON schema, for the API description. */
-export function listQuerySchema(parameters: ListParameters): object {
+export function listQuerySchema(parameters: ListParameters, orderDefault: Order = 'DESC'): object {
   const properties = Object.entries(parameters).flatMap(([name, parameter]) => describe(name, parameter))
   return {
     type: 'object',
     properties: {
       ...Object.fromEntries(properties),
       limit: LIMIT_SCHEMA,
-      order: { type: 'string', enum: ORDERS, default: 'DESC', description: 'Sort by created_at' },
+      order: { type: 'string', enum: ORDERS, default: orderDefault, description: 'Sort by created_at' },
       page_cursor: {
         type: 'string',
         description: 'Cursor of the next page: the previous page’s next_page_cursor. Empty means the first page',

@@ -147,6 +147,11 @@ export const PROBLEMS = {
       'it may be the payment of the deposit `meta.deposit_id`, and nothing was credited: one of them has no `bank_reference`',
     meta: ['deposit_id'],
   },
+  events_expired: {
+    status: 410,
+    meaning: 'events after `after` are no longer kept. `meta.oldest_sequence` is the oldest kept',
+    meta: ['oldest_sequence'],
+  },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
   unsupported_media_type: {
     status: 415,
