@@ -224,6 +224,18 @@ export const OPERATIONS = {
     scope: 'orchestration:read_orchestration',
     summary: 'Get one orchestration',
   },
+  listEvents: {
+    method: 'GET',
+    path: '/v2/events',
+    scope: 'events:read_event',
+    summary: 'List events',
+  },
+  getEvent: {
+    method: 'GET',
+    path: '/v2/events/{id}',
+    scope: 'events:read_event',
+    summary: 'Get one event',
+  },
   createSandboxDeposit: {
     method: 'POST',
     path: '/v2/sandbox/profiles/{profile_id}/deposit',

@@ -58,6 +58,7 @@ export const OPERATOR_CALLS = {
     role: 'admin',
     summary: 'Send a test notice to a customer’s security contacts',
   },
+  'GET /customers/:id/events': { role: 'viewer', summary: 'List a customer’s events' },
   'GET /notices': { role: 'viewer', summary: 'List the notices to security contacts' },
   'GET /notices/:id': { role: 'viewer', summary: 'Get a notice' },
   'GET /clients': { role: 'viewer', summary: 'List clients' },

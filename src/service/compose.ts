@@ -17,6 +17,7 @@ import { SET_BY_PROGRAM } from './config/settings-in-force.ts'
 import { createVerifier } from './config/token-issuer.ts'
 import { createDemoPage } from './pages/demo-page.ts'
 import { createAccess, startAccess, startDemoClient } from './parts/access/access.ts'
+import { startEvents } from './parts/access/start-events.ts'
 import { startNotices } from './parts/access/start-notices.ts'
 import { createMoney } from './parts/money/money.ts'
 import { startLedger } from './parts/money/start-ledger.ts'
@@ -115,7 +116,10 @@ async function startParts(parts: Parts): Promise<Service> {
   if (money !== undefined) await startLedger(parts, db, money.ledger)
   await startAccess(parts, db, access)
   await startStreaming(parts, db, streaming)
-  if (hasRole(config, 'worker')) await startNotices(parts, db)
+  if (hasRole(config, 'worker')) {
+    await startNotices(parts, db)
+    startEvents(parts, db)
+  }
   if (money !== undefined && hasRole(config, 'worker')) {
     const { encryptionKey } = access
     await startWorkers({ ...parts, db, encryptionKey, ...money })

@@ -1,5 +1,5 @@
 /** Customers' events: the list and one event, for customers and for the operator. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUuid } from '../../platform/base/ids.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../../platform/http/list-query.ts'
 import { pageDocument } from '../../platform/http/page-query.ts'
@@ -11,16 +11,28 @@ import { idOf } from '../clients/operator-calls.ts'
 import { type EventReader, EventsExpired, getEvent, listEvents } from './read.ts'
 import { CustomerEventDocument, EVENT_FILTERS, EventPage } from './schemas.ts'
 
+export interface EventRoutesOptions {
+  readonly db: Db
+  readonly guard: Guard
+  /** With an external issuer, a client's scopes are its token's. */
+  readonly issuesTokens: boolean
+}
+
 type Query = ListQuery<typeof EVENT_FILTERS>
 
 /** Declares the routes, with the paths from the operation table. */
-export function registerEventRoutes(app: FastifyInstance, { db, guard }: { readonly db: Db; readonly guard: Guard }): void {
+export function registerEventRoutes(app: FastifyInstance, { db, guard, issuesTokens }: EventRoutesOptions): void {
+  // A token may have one scope. What its client may read decides.
+  const readerOf = (request: FastifyRequest): EventReader => {
+    const { customerId, client, scopes } = callerOf(request)
+    return { customerId, scopes: issuesTokens && client !== undefined ? client.scopes : new Set(scopes) }
+  }
   app.route<{ Querystring: Query }>({
     ...guard('listEvents'),
     ...readsListQuery(EVENT_FILTERS, 'ASC'),
     schema: { querystring: listQuerySchema(EVENT_FILTERS, 'ASC'), response: { 200: EventPage } },
     ...WRITES_RAW_JSON,
-    handler: (request) => page(db, callerOf(request), request.query),
+    handler: (request) => page(db, readerOf(request), request.query),
   })
   app.route<{ Params: { id: string } }>({
     ...guard('getEvent'),
@@ -28,7 +40,7 @@ export function registerEventRoutes(app: FastifyInstance, { db, guard }: { reado
     ...WRITES_RAW_JSON,
     async handler(request) {
       const id = request.params.id.toLowerCase()
-      const text = isUuid(id) ? await getEvent(db, callerOf(request), id) : undefined
+      const text = isUuid(id) ? await getEvent(db, readerOf(request), id) : undefined
       if (text === undefined) throw new Problem('not_found', 'there is no event with this id')
       return new RawJson(text)
     },

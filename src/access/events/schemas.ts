@@ -12,10 +12,16 @@ const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as EventType[]
 export const CustomerEventDocument = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'The same at every repetition. Also the header `webhook-id`' }),
-    sequence: Type.Integer({ minimum: 1, description: 'Per customer, ascending. Sequences the reader may not see are missing' }),
+    sequence: Type.Integer({
+      minimum: 1,
+      description: 'Per customer, ascending. Sequences the reader may not see are missing',
+    }),
     type: textChoice(EVENT_TYPE_NAMES),
     source: Type.Literal('tidegate'),
-    time: Type.String({ format: 'date-time', description: 'When the change was committed. Never before an earlier sequence’s' }),
+    time: Type.String({
+      format: 'date-time',
+      description: 'When the change was committed. Never before an earlier sequence’s',
+    }),
     specversion: Type.Literal('1.0', { description: 'CloudEvents’ version' }),
     subject: Type.String({ description: '`object_type/id` of the changed object' }),
     object: Type.Literal('event'),

@@ -143,7 +143,7 @@ export class DueWorker<Item extends Due> {
 }
 
 /** Logs a failed transaction of a worker. An unavailable store is reported elsewhere. */
-function reportFailure(log: Log, error: unknown, message: string): void {
+export function reportFailure(log: Log, error: unknown, message: string): void {
   if (error instanceof StoreUnavailable) log.debug({ err: error }, message)
   else log.error({ err: error }, message)
 }

@@ -90,6 +90,7 @@ const META_MEMBERS = {
   fields: { type: 'array', items: { type: 'string' }, description: 'The members that differ' },
   deposit_id: { type: 'string', description: 'The known deposit' },
   roles: { type: 'array', items: { type: 'string' }, description: 'The roles whose processes serve the request' },
+  oldest_sequence: { type: 'integer', description: 'The oldest event kept' },
   recorded_before: {
     type: 'string',
     format: 'date-time',

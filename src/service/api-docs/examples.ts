@@ -4,6 +4,7 @@
  */
 import type { OperationId } from '../../contract/operations.ts'
 import { DESTINATION_EXAMPLES } from './destination-examples.ts'
+import { EVENT_EXAMPLES } from './event-examples.ts'
 import { FIAT_AND_LIMIT_EXAMPLES } from './fiat-examples.ts'
 
 export interface OperationExample {
@@ -216,9 +217,7 @@ const CANCELLED_ORCHESTRATION = {
 
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
-    description:
-      'Every market on this node, ordered by name, in one response: there are at most 2,000. Their data is ' +
-      'sent over the WebSocket.',
+    description: 'Every market on this node, at most 2,000. Their data is sent over the WebSocket.',
     answered: 'All markets',
     answer: {
       items: [
@@ -333,6 +332,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   },
   getRule: { description: 'In any status.', answered: 'The rule', answer: RULE },
   ...DESTINATION_EXAMPLES,
+  ...EVENT_EXAMPLES,
   createRule: {
     description:
       '`source` and `destination` have exactly one member each. The default destination is the rule’s profile. In the ' +

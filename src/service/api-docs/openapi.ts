@@ -43,7 +43,7 @@ Live order books and trades are sent over a WebSocket at \`/\`: see [its request
 
 ## Lists, errors, limits
 
-**Lists** are returned in pages, newest first. While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
+**Lists** are returned in pages, newest first (events: oldest first). While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
 the same filters and order to get the next page. A page ends at \`limit\` items or at 2 MiB, whichever comes first. With
 several filters, or with \`updated_at\`, it also ends after 5,000 examined records, and may have no item: only the absence of
 \`next_page_cursor\` marks the end. Array parameters repeat their name (\`ids=A&ids=B\`). Unknown parameters are ignored and named in \`Tidegate-Ignored-Parameters\`.
@@ -74,6 +74,7 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
     name: 'Orchestration',
     description: 'Rules that convert and deliver deposits, and orchestrations started by them or the customer',
   },
+  '/v2/events': { name: 'Events', description: 'What has changed, in order' },
   '/v2/sandbox': { name: 'Sandbox', description: 'Test deposits, only with the setting `rest.sandbox`' },
 }
 const TOKEN_TAG = { name: 'Tokens', description: 'OAuth 2 access tokens' }

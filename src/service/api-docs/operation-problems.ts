@@ -51,6 +51,8 @@ const DESTINATION_CREATION: readonly ProblemCode[] = [
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listMarkets: [],
   getClient: [],
+  listEvents: ['invalid_cursor', 'events_expired'],
+  getEvent: [],
   listAccounts: ['invalid_cursor'],
   createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   updateAccount: ['not_found', 'already_exists'],

@@ -59,6 +59,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /customers': ['already_exists'],
   'POST /customers/:id/profiles': ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   'POST /customers/:id/clients': ['already_exists'],
+  'GET /customers/:id/events': ['events_expired'],
   'POST /clients/:id/secrets': ['invalid_state'],
   'POST /signing-keys/encrypt': ['invalid_state'],
   'PATCH /accounts/:id': ['invalid_state'],

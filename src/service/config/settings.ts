@@ -13,6 +13,7 @@ import { BUS_SETTINGS } from './settings/bus.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
 import { DESTINATIONS_SETTINGS } from './settings/destinations.ts'
+import { EVENTS_SETTINGS } from './settings/events.ts'
 import { GATEWAY_SETTINGS } from './settings/gateway.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
 import { INGEST_SETTINGS } from './settings/ingest.ts'
@@ -48,6 +49,7 @@ export const SETTINGS = {
   ...REVIEW_SETTINGS,
   ...SCREENING_SETTINGS,
   ...NOTICES_SETTINGS,
+  ...EVENTS_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

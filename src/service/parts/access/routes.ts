@@ -4,6 +4,7 @@ import {
   type OperatorRoutesOptions as ClientOperatorRoutesOptions,
   registerAuthOperatorRoutes,
 } from '../../../access/clients/operator-routes.ts'
+import { registerEventOperatorRoutes, registerEventRoutes } from '../../../access/events/routes.ts'
 import { type OperatorRoutesOptions, registerOperatorRoutes } from '../../../access/operators/operator-routes.ts'
 import type { Config } from '../../config/settings.ts'
 import { issuesTokens } from '../../config/token-issuer.ts'
@@ -26,10 +27,18 @@ export function accessPublicRoutes(options: AccessPublicOptions): readonly Modul
     inbound_per_second: current.config['stream.inbound_per_second'],
     rest_rate_per_second: ratePerSecond,
   })
-  return [(app) => registerClientRoutes(app, { ...options, issuesTokens: issuesTokens(current.config), limits })]
+  const issues = issuesTokens(current.config)
+  return [
+    (app) => registerClientRoutes(app, { ...options, issuesTokens: issues, limits }),
+    (app) => registerEventRoutes(app, { ...options, issuesTokens: issues }),
+  ]
 }
 
 /** Relative to `/admin/v1`. */
 export function accessOperatorRoutes(options: AccessOperatorOptions): readonly ModuleRoutes[] {
-  return [(app) => registerAuthOperatorRoutes(app, options), (app) => registerOperatorRoutes(app, options)]
+  return [
+    (app) => registerAuthOperatorRoutes(app, options),
+    (app) => registerEventOperatorRoutes(app, options.db),
+    (app) => registerOperatorRoutes(app, options),
+  ]
 }
