@@ -4,7 +4,7 @@
  */
 import type { Scope } from './scopes.ts'
 
-/** What an event is about: `data.object_type`, with the scope that reads such an object. Undefined: any client. */
+/** The objects of events (`data.object_type`), each with the scope to read it. Undefined: any client. */
 export const EVENT_OBJECTS = {
   account: 'identity:read_account',
   deposit_address: 'transfer:read_deposit_address',
@@ -18,7 +18,7 @@ export const EVENT_OBJECTS = {
 
 export type EventObject = keyof typeof EVENT_OBJECTS
 
-/** Every type, with the change that it reports. The last part is the object's visible state after the change. */
+/** Every type with its change. The last part is the object's visible state after the change. */
 export const EVENT_TYPES = {
   'identity.account.pending': 'an account was created and waits for its approval',
   'identity.account.approved': 'an account was approved, or enabled again',
@@ -58,7 +58,7 @@ export const EVENT_TYPES = {
 
 export type EventType = keyof typeof EVENT_TYPES
 
-/** The objects that a client with these scopes may read. */
+/** The objects readable with these scopes. */
 export function readableObjects(scopes: ReadonlySet<string>): readonly EventObject[] {
   return (Object.keys(EVENT_OBJECTS) as EventObject[]).filter((object) => {
     const scope = EVENT_OBJECTS[object]

@@ -130,6 +130,39 @@ const RULES: Readonly<Record<string, string>> = {
       and not exists (
         select from deliveries where orchestration_id = orchestrations.id and deliveries.status not in ('SETTLED', 'FAILED')
       ) and waiting_for is distinct from 'HOLD'`,
+  'a customer’s events are numbered without a gap, in the order of their times': `
+    select customer_id || ' ' || coalesce(sequence, 0) || ' ' || coalesce(last_sequence, 0) from (
+      select *, row_number() over numbered as place, lag(created_at) over numbered as earlier,
+        count(*) over (partition by customer_id) as number
+      from event_counters full join events using (customer_id)
+      window numbered as (partition by customer_id order by sequence)
+    ) as numbered
+    where (sequence, number) is distinct from (place, last_sequence) or created_at < earlier`,
+  'an object’s last event has its state, and two in a row differ': `
+    with states as (
+      select id, coalesce(secondary_status, status) as status, customer_id, case
+        when type in ('CRYPTO_DEPOSIT', 'WIRE_DEPOSIT', 'CUBIX_DEPOSIT') then 'transfer.deposit.' else 'transfer.transfer.' end
+        || lower(coalesce(secondary_status, status)) as type from transfers
+      union all select id, status, customer_id, 'orchestration.orchestration.' || case when status <> 'PROCESSING'
+        then lower(status) when waiting_for is null then 'processing' else 'waiting' end from orchestrations
+      union all select id, status, customer_id, 'orchestration.rule.' || lower(status) from rules
+      union all select id, status, customer_id, 'transfer.destination.' || lower(status) from destinations
+    ), of_objects as (
+      select *, lag(type) over of_object as earlier, lead(type) over of_object is null as is_last
+      from events where object_id in (select id from states) and type <> 'transfer.limit.reached'
+      window of_object as (partition by object_id order by sequence)
+    )
+    select states.id || ' is ' || states.type || ', its event ' || coalesce(of_objects.type, 'is missing')
+    from states full join of_objects on states.id = object_id and states.customer_id = of_objects.customer_id
+    where coalesce(is_last, true)
+      and (states.type, states.status) is distinct from (of_objects.type, of_objects.status) or earlier = of_objects.type`,
+  'a final orchestration has as many events as audit rows': `
+    select object_id || ' ' || type || ' ' || count(*) from events
+    where type in ('orchestration.orchestration.completed', 'orchestration.orchestration.failed')
+    group by object_id, type having count(*) <> (
+      select count(*) from audit where subject = object_id::text and action = any (case split_part(type, '.', 3)
+        when 'completed' then array['orchestration.complete']
+        else array['orchestration.fail', 'orchestration.cancel', 'orchestration.reject'] end))`,
 }
 
 /** Every rule's violations, by name. Empty when all hold. */

@@ -14,7 +14,7 @@ import type { EVENT_FILTERS } from './schemas.ts'
 import type { EventTables } from './tables.ts'
 
 /** The most events that `readEvents` returns, and the most that it examines. */
-export const EVENTS_MAX = 1_000
+const EVENTS_MAX = 1_000
 
 /** Whose events, and what the reader may see of them. */
 export interface EventReader {
@@ -109,17 +109,6 @@ async function requireKept(tables: Kysely<EventTables>, customerId: string, afte
   `.execute(tables)
   const oldest = BigInt(rows[0]?.oldest ?? 1)
   if (after + 1n < oldest) throw new EventsExpired(oldest)
-}
-
-/** The customer's last sequence, 0 without events. */
-export async function lastSequence(db: Db, customerId: string): Promise<bigint> {
-  const row = await db
-    .tables<EventTables>()
-    .selectFrom('event_counters')
-    .select('last_sequence')
-    .where('customer_id', '=', customerId)
-    .executeTakeFirst()
-  return BigInt(row?.last_sequence ?? 0)
 }
 
 /** An event's JSON text. Undefined: there is none with this id that the reader may see. */

@@ -39,6 +39,11 @@ export class EventRetention {
     await this.#running
   }
 
+  /** Resolves when no run is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
   #look(): void {
     if (this.#stopped) return
     this.#timer = this.#options.clock.schedule(INTERVAL_MILLISECONDS, () => this.#look())
@@ -58,7 +63,7 @@ export class EventRetention {
 }
 
 /** Deletes some of the events older than `days`, the oldest first. Returns how many: 0 when there are none. */
-export async function deleteOldEvents(db: Db, days: number): Promise<number> {
+async function deleteOldEvents(db: Db, days: number): Promise<number> {
   const before = sql`clock_timestamp() - make_interval(days => ${days})`
   const { numAffectedRows } = await sql`
     delete from events using (

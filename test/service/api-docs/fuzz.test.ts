@@ -23,7 +23,7 @@ import { Known, ValueMaker } from './fuzz-values.ts'
 
 const { seed = 0, numRuns = 0 } = propertySettings(250)
 /** Records accumulate and lists grow: more requests would mostly read the same records again. */
-const REQUESTS = Math.min(3 * numRuns, 9_000)
+const REQUESTS_PER_OPERATION = Math.min(Math.ceil(numRuns / 12), 250)
 const { log, lines } = captureLog()
 
 let node: RestNode
@@ -139,6 +139,7 @@ function learn(known: Known, body: Node): void {
     if (record.memo_id !== undefined) known.add('fiat instructions', record.id)
     if (record.unverified !== undefined) known.add('fiat account', record.id)
     if (record.direction !== undefined) known.add('transfer', record.id)
+    if (record.specversion !== undefined) known.add('event', record.id)
     for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
       if (typeof record[name] === 'string') known.add(kind, record[name])
     }
@@ -175,7 +176,7 @@ describe('random requests', () => {
       ['createCryptoDestinationAddress', new Set([200])],
       ['createFiatAccount', new Set([200])],
     ])
-    for (let count = 0; count < REQUESTS; count++) {
+    for (let count = 0; count < REQUESTS_PER_OPERATION * operations.length; count++) {
       const described = operations[count % operations.length]!
       const request = maker.make(described)
       const answer = await send(request)

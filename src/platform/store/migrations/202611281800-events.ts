@@ -6,7 +6,7 @@
  * held. It numbers the events per customer and inserts them. So a customer's counter is locked for the commit alone,
  * never during a round trip, and its number order is the commit order. Customers are locked in the order of their ids.
  *
- * Tables whose objects make events call `eventTriggers` in their own migration.
+ * Later tables whose objects make events call `eventTriggers` in their own migrations.
  */
 import type { Migration } from './migration.ts'
 
@@ -29,7 +29,7 @@ interface EventSource {
 }
 
 /** Creates a table's triggers. Rows are never deleted. */
-export function eventTriggers(source: EventSource): string {
+function eventTriggers(source: EventSource): string {
   const { table, customerId, objectType, refId, type, status, changedAt, columns, updateType, also } = source
   const event = (name: string) => `json_build_object('customer_id', ${customerId}, 'type', ${name},
     'object_type', ${objectType}, 'object_id', r.id, 'ref_id', ${refId}, 'status', ${status},
