@@ -160,7 +160,7 @@ const RULES: Readonly<Record<string, string>> = {
     select object_id || ' ' || type || ' ' || count(*) from events
     where type in ('orchestration.orchestration.completed', 'orchestration.orchestration.failed')
     group by object_id, type having count(*) <> (
-      select count(*) from audit where subject = object_id::text and action = any (case split_part(type, '.', 3)
+      select count(*) from audit where subject = object_id::text and not detail ? 'delivery_id' and action = any (case split_part(type, '.', 3)
         when 'completed' then array['orchestration.complete']
         else array['orchestration.fail', 'orchestration.cancel', 'orchestration.reject'] end))`,
 }
