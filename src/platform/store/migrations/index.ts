@@ -57,7 +57,7 @@ import { limits } from './202611281655-limits.ts'
 import { screenings } from './202611281700-screenings.ts'
 import { movementParties } from './202611281701-movement-parties.ts'
 import { destinationParties } from './202611281920-destination-parties.ts'
-import { events } from './202611281800-events.ts'
+import { events } from './202611281930-events.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [

@@ -157,7 +157,7 @@ const SOURCES: readonly EventSource[] = [
 ]
 
 export const events: Migration = {
-  name: '202611281800-events',
+  name: '202611281930-events',
   text: `
     -- Rows are never changed. The oldest are deleted after \`events.retention_days\`.
     create table events (
