@@ -65,18 +65,26 @@ export class EventRetention {
 /** Deletes some of the events older than `days`, the oldest first. Returns how many: 0 when there are none. */
 async function deleteOldEvents(db: Db, days: number): Promise<number> {
   const before = sql`clock_timestamp() - make_interval(days => ${days})`
+  // The inner limits keep the planner from reading the whole table, however many rows it expects.
   const { numAffectedRows } = await sql`
     delete from events using (
-      select customer_id, oldest.sequence
-      from event_counters cross join lateral (
+      select customer_id, first.sequence
+      from (
+        select customer_id
+        from event_counters cross join lateral (
+          select created_at from events
+          where events.customer_id = event_counters.customer_id order by sequence limit 1
+        ) as oldest
+        where created_at < ${before}
+        limit ${CUSTOMERS_MAX}
+      ) as old
+      cross join lateral (
         select sequence, created_at from events
-        where events.customer_id = event_counters.customer_id order by sequence limit 1
-      ) as oldest
-      where oldest.created_at < ${before}
-      limit ${CUSTOMERS_MAX}
-    ) as old
-    where events.customer_id = old.customer_id and events.sequence < old.sequence + ${EVENTS_MAX}
-      and events.created_at < ${before}
+        where events.customer_id = old.customer_id order by sequence limit ${EVENTS_MAX}
+      ) as first
+      where first.created_at < ${before}
+    ) as expired
+    where events.customer_id = expired.customer_id and events.sequence = expired.sequence
   `.execute(db.tables())
   return Number(numAffectedRows)
 }
