@@ -1,0 +1,239 @@
+/**
+ * One round of requests to an endpoint: what waits for it and is due, and a window of new events. It sends several
+ * objects' events in parallel, and one object's strictly in order, one at a time. An object whose event fails keeps the
+ * rest of its events for later rounds. It reads no clock and no store: the caller passes in both.
+ */
+import { type BackoffLimits, type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
+import { type Backlog, type Claim, FAILING_HOURS_MAX, FAILURES_MAX } from './claims.ts'
+
+/** Requests to one endpoint at a time. */
+const PARALLEL_MAX = 8
+/** Events in a round from backlogs, and as many new ones. */
+export const ROUND_EVENTS_MAX = 100
+/** What may wait for one endpoint. Beyond it, its position in the new events stays. */
+const BACKLOGS_MAX = 200
+const BACKLOG_EVENTS_MAX = 2_000
+/** A round begins no request after this time. The rest follows in the next one. */
+const BEGIN_MILLISECONDS_MAX = 5_000
+const REPEAT_SECONDS: BackoffLimits = { first: 5, longest: 900 }
+const REPEAT_JITTER: Jitter = [0.5, 1.5]
+
+/** An event as it is sent. */
+export interface SentEvent {
+  readonly sequence: number
+  readonly id: string
+  readonly objectType: string
+  readonly objectId: string
+  /** The request's body. */
+  readonly text: string
+}
+
+/** A request as the endpoint's log shows it. */
+export interface SentRequest {
+  readonly event_id: string | null
+  readonly sequence: number | null
+  readonly attempt: number
+  readonly status: number | null
+  readonly error: string | null
+  readonly milliseconds: number
+}
+
+/** Undefined: it was answered with 2xx. */
+export type Failure = string | undefined
+
+/** The next state of one object's backlog. */
+export interface ChangedBacklog {
+  readonly object_type: string
+  readonly object_id: string
+  /** Empty: nothing waits any more. */
+  readonly sequences: readonly number[]
+  readonly attempts: number
+  /** Whether its first event has failed without a break since an earlier round, failed now, or did not fail. */
+  readonly failing: 'still' | 'now' | 'no'
+  /** The delay before the next attempt. Null: as before. */
+  readonly seconds: number | null
+}
+
+export interface RoundResult {
+  readonly passedSequence: number
+  readonly failures: number
+  readonly backlogs: readonly ChangedBacklog[]
+  /** Whether new events wait until the next attempt. */
+  readonly waits: boolean
+  /** Seconds until the next attempt. Absent: when the first backlog is due. */
+  readonly seconds?: number
+  /** Whether all backlogs are due now. */
+  readonly isRecovered: boolean
+  /** Why the endpoint must be disabled. */
+  readonly overdue?: string
+}
+
+export interface RoundTools {
+  readonly random: () => number
+  /** Whether the sender stops. */
+  readonly signal: AbortSignal
+  /** Milliseconds since the round's begin. */
+  elapsed(): number
+  /** The events with these sequences that the endpoint still receives. */
+  readAt(sequences: readonly number[]): Promise<readonly SentEvent[]>
+  /** The next new events, and the last sequence that they cover. */
+  readNew(limit: number): Promise<{ readonly events: readonly SentEvent[]; readonly passedSequence: number }>
+  /** Sends one event. Never throws. */
+  send(event: SentEvent, attempt: number): Promise<Failure>
+}
+
+/** One object's events in this round. */
+interface Lane {
+  readonly objectType: string
+  readonly objectId: string
+  readonly backlog?: Backlog
+  /** Those that this round sends. */
+  readonly events: SentEvent[]
+  /** Those that follow in later rounds. */
+  readonly later: number[]
+  sent: number
+  failure?: string
+}
+
+type Lanes = Map<string, Lane>
+
+export async function runRound(claim: Claim, tools: RoundTools): Promise<RoundResult> {
+  const isProbe = claim.failures >= FAILURES_MAX && claim.backlogs.length > 0
+  const lanes = await dueLanes(claim, isProbe, tools)
+  let { passedSequence } = claim
+  let hasMore = false
+  if (!isProbe && hasSpace(claim.backlogs)) {
+    const read = await tools.readNew(ROUND_EVENTS_MAX)
+    passedSequence = read.passedSequence
+    hasMore = read.events.length === ROUND_EVENTS_MAX
+    addNew(lanes, claim.backlogs, read.events)
+  }
+  const all = [...lanes.values()]
+  const failures = await sendAll(all, claim.failures, isProbe, tools)
+  const isRecovered = isProbe && failures === 0
+  const isLeft = all.some((lane) => lane.failure === undefined && isDue(lane) && restOf(lane).length > 0)
+  const failed = all.find((lane) => lane.failure !== undefined && lane.sent === 0 && lane.backlog?.isOverdue)
+  const result = {
+    passedSequence,
+    failures,
+    backlogs: all.flatMap((lane) => changeOf(lane, tools.random)),
+    isRecovered,
+    ...(failed === undefined ? {} : { overdue: overdueReason(failed) }),
+  }
+  if (failures >= FAILURES_MAX) {
+    const hasSent = all.some(({ sent, failure }) => sent > 0 || failure !== undefined)
+    return { ...result, waits: true, seconds: hasSent ? delayAfter(failures - FAILURES_MAX + 1, tools.random) : 0 }
+  }
+  const waits = !hasSpace(claim.backlogs)
+  return { ...result, waits, ...(hasMore || isLeft || isRecovered ? { seconds: 0 } : {}) }
+}
+
+function hasSpace(backlogs: readonly Backlog[]): boolean {
+  const waiting = backlogs.reduce((sum, { sequences }) => sum + sequences.length, 0)
+  return backlogs.length < BACKLOGS_MAX && waiting < BACKLOG_EVENTS_MAX
+}
+
+/** The backlogs that are due, as far as one round sends them: for a probe, the oldest event alone. */
+async function dueLanes({ backlogs }: Claim, isProbe: boolean, { readAt }: RoundTools): Promise<Lanes> {
+  const due = isProbe ? backlogs.slice(0, 1) : backlogs.filter((backlog) => backlog.isDue)
+  let free = isProbe ? 1 : ROUND_EVENTS_MAX
+  const chosen = due.flatMap((backlog) => {
+    const now = backlog.sequences.slice(0, free)
+    free -= now.length
+    return now.length === 0 ? [] : [{ backlog, now }]
+  })
+  const wanted = chosen.flatMap(({ now }) => now)
+  const events = wanted.length === 0 ? [] : await readAt(wanted)
+  const found = new Map(events.map((event) => [event.sequence, event]))
+  const lanes: Lanes = new Map()
+  for (const { backlog, now } of chosen) {
+    lanes.set(keyOf(backlog), {
+      ...backlog,
+      backlog,
+      events: now.flatMap((sequence) => found.get(sequence) ?? []),
+      later: backlog.sequences.slice(now.length),
+      sent: 0,
+    })
+  }
+  return lanes
+}
+
+/** Adds new events behind what waits for their objects. */
+function addNew(lanes: Lanes, backlogs: readonly Backlog[], events: readonly SentEvent[]): void {
+  const waiting = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
+  for (const event of events) {
+    const key = keyOf(event)
+    const backlog = waiting.get(key)
+    const lane = lanes.get(key) ?? emptyLane(event, backlog)
+    lanes.set(key, lane)
+    if (backlog === undefined) lane.events.push(event)
+    else lane.later.push(event.sequence)
+  }
+}
+
+function emptyLane({ objectType, objectId }: SentEvent, backlog: Backlog | undefined): Lane {
+  const base = { objectType, objectId, events: [], sent: 0 }
+  return backlog === undefined ? { ...base, later: [] } : { ...base, backlog, later: [...backlog.sequences] }
+}
+
+function keyOf({ objectType, objectId }: Pick<Lane, 'objectType' | 'objectId'>): string {
+  return `${objectType}/${objectId}`
+}
+
+/** Sends the lanes' events, and returns the number of failed requests since the last successful one. */
+async function sendAll(lanes: readonly Lane[], before: number, isProbe: boolean, tools: RoundTools): Promise<number> {
+  let failures = before
+  let next = 0
+  const isOver = () =>
+    tools.signal.aborted || tools.elapsed() >= BEGIN_MILLISECONDS_MAX || (failures >= FAILURES_MAX && !isProbe)
+  const sendLane = async (lane: Lane): Promise<void> => {
+    for (const event of lane.events) {
+      if (isOver()) return
+      const attempts = lane.sent === 0 ? (lane.backlog?.attempts ?? 0) : 0
+      const failure = await tools.send(event, attempts + 1)
+      failures = failure === undefined ? 0 : failures + 1
+      if (failure !== undefined) {
+        lane.failure = failure
+        return
+      }
+      lane.sent += 1
+    }
+  }
+  const work = async (): Promise<void> => {
+    for (let lane = lanes[next++]; lane !== undefined; lane = lanes[next++]) await sendLane(lane)
+  }
+  await Promise.all(Array.from({ length: PARALLEL_MAX }, work))
+  return failures
+}
+
+function restOf({ events, sent, later }: Lane): readonly number[] {
+  return [...events.slice(sent).map(({ sequence }) => sequence), ...later]
+}
+
+/** Whether this round was to send the lane's events. */
+function isDue({ backlog, events, sent }: Lane): boolean {
+  return backlog === undefined || events.length > 0 || sent > 0
+}
+
+function changeOf(lane: Lane, random: () => number): readonly ChangedBacklog[] {
+  const { objectType, objectId, backlog, sent, failure } = lane
+  const sequences = restOf(lane)
+  if (sequences.length === 0 && backlog === undefined) return []
+  const change = { object_type: objectType, object_id: objectId, sequences }
+  const before = sent === 0 ? (backlog?.attempts ?? 0) : 0
+  if (failure !== undefined) {
+    const attempts = before + 1
+    return [{ ...change, attempts, failing: before === 0 ? 'now' : 'still', seconds: delayAfter(attempts, random) }]
+  }
+  return [{ ...change, attempts: before, failing: before === 0 ? 'no' : 'still', seconds: isDue(lane) ? 0 : null }]
+}
+
+/** Seconds, to the millisecond. */
+function delayAfter(failures: number, random: () => number): number {
+  return Math.round(jitteredBackoff(REPEAT_SECONDS, REPEAT_JITTER, failures, random) * 1000) / 1000
+}
+
+function overdueReason({ objectType, objectId, events, failure = '' }: Lane): string {
+  const [event] = events
+  return `event ${event?.sequence} about ${objectType} ${objectId} failed for ${FAILING_HOURS_MAX} hours, at last: ${failure}`
+}
