@@ -10,7 +10,7 @@ import type { StoredSecret } from './secrets.ts'
 import type { EndpointStatus } from './tables.ts'
 
 /** Longer than a round takes. A sender without a recorded round by then has stopped. */
-const LEASE_SECONDS = 60
+export const LEASE_SECONDS = 60
 /**
  * Consecutive failed requests after which the endpoint as a whole is retried with one request at a time, whatever waits
  * for it.

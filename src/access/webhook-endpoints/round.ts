@@ -36,6 +36,8 @@ export interface SentRequest {
   readonly status: number | null
   readonly error: string | null
   readonly milliseconds: number
+  /** When it began, before the round is recorded. */
+  readonly milliseconds_ago: number
 }
 
 /** Undefined: it was answered with 2xx. */
@@ -48,8 +50,8 @@ export interface ChangedBacklog {
   /** Empty: nothing waits any more. */
   readonly sequences: readonly number[]
   readonly attempts: number
-  /** Whether its first event has failed without a break since an earlier round, failed now, or did not fail. */
-  readonly failing: 'still' | 'now' | 'no'
+  /** Whether its first event failed for the first time. */
+  readonly is_first_failure: boolean
   /** The delay before the next attempt. Null: as before. */
   readonly seconds: number | null
 }
@@ -223,9 +225,9 @@ function changeOf(lane: Lane, random: () => number): readonly ChangedBacklog[] {
   const before = sent === 0 ? (backlog?.attempts ?? 0) : 0
   if (failure !== undefined) {
     const attempts = before + 1
-    return [{ ...change, attempts, failing: before === 0 ? 'now' : 'still', seconds: delayAfter(attempts, random) }]
+    return [{ ...change, attempts, is_first_failure: before === 0, seconds: delayAfter(attempts, random) }]
   }
-  return [{ ...change, attempts: before, failing: before === 0 ? 'no' : 'still', seconds: isDue(lane) ? 0 : null }]
+  return [{ ...change, attempts: before, is_first_failure: false, seconds: isDue(lane) ? 0 : null }]
 }
 
 /** Seconds, to the millisecond. */

@@ -66,7 +66,7 @@ export class DueWorker<Item extends Due> {
   /** Starts listening and polling. The first search is immediate. */
   async start(): Promise<void> {
     const { db, channel } = this.#options
-    const wake = () => this.#look()
+    const wake = () => this.look()
     this.#unlisten = await db.listen(channel, { onNotify: wake, onReconnect: wake })
     this.#poll()
   }
@@ -89,10 +89,11 @@ export class DueWorker<Item extends Due> {
   #poll(): void {
     if (this.#stopped) return
     this.#timer = this.#options.clock.schedule(POLL_MILLISECONDS, () => this.#poll())
-    this.#look()
+    this.look()
   }
 
-  #look(): void {
+  /** Searches for due work, now or after the present search. */
+  look(): void {
     if (this.#stopped) return
     if (this.#looking !== undefined) {
       this.#isDueAgain = true
@@ -101,7 +102,7 @@ export class DueWorker<Item extends Due> {
     this.#isDueAgain = false
     this.#looking = this.#takeAll().finally(() => {
       this.#looking = undefined
-      if (this.#isDueAgain) this.#look()
+      if (this.#isDueAgain) this.look()
     })
   }
 
@@ -126,7 +127,7 @@ export class DueWorker<Item extends Due> {
   #begin(item: Item): void {
     const working = this.#carryOut(item).finally(() => {
       this.#working.delete(working)
-      this.#look()
+      this.look()
     })
     this.#working.add(working)
   }

@@ -21,6 +21,11 @@ export interface WebhookRequest {
   readonly body: string
   /** Whether private and special addresses are accepted. */
   readonly allowPrivate: boolean
+  /**
+   * The address is a customer's, and not the operator's: this machine is private too, plain HTTP is allowed with private
+   * addresses alone, and the answer's body is not read.
+   */
+  readonly isCustomers?: true
 }
 
 export type WebhookReply =
@@ -59,13 +64,13 @@ export async function postWebhook(
 }
 
 async function exchange(
-  { url: text, headers, body, allowPrivate }: WebhookRequest,
+  { url: text, headers, body, allowPrivate, isCustomers = false }: WebhookRequest,
   resolve: Resolve,
   signal: AbortSignal,
 ): Promise<WebhookReply> {
   const url = new URL(text)
   const isPlain = url.protocol === 'http:'
-  if (isPlain && !isLoopbackHost(url)) throw new RequestFault('plain HTTP is allowed only to this machine')
+  refuseUrl(url, isCustomers, allowPrivate)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
   const fault = addressesFault(url, addresses, allowPrivate)
@@ -91,10 +96,20 @@ async function exchange(
     outgoing.end(bytes)
   })
   const status = response.statusCode ?? 0
-  if (status >= 200 && status < 300) return { kind: 'answered', status, body: await bodyOf(response) }
+  const isRead = status >= 200 && status < 300 && !isCustomers
+  if (isRead) return { kind: 'answered', status, body: await bodyOf(response) }
   response.on('error', () => undefined)
   response.destroy()
   return { kind: 'answered', status, body: '' }
+}
+
+function refuseUrl(url: URL, isCustomers: boolean, allowPrivate: boolean): void {
+  const isPlain = url.protocol === 'http:'
+  const isLoopback = isLoopbackHost(url)
+  if (!isCustomers && isPlain && !isLoopback) throw new RequestFault('plain HTTP is allowed only to this machine')
+  if (!isCustomers || allowPrivate) return
+  if (isPlain) throw new RequestFault('plain HTTP is not allowed')
+  if (isLoopback) throw new RequestFault('the address is not public')
 }
 
 async function bodyOf(response: IncomingMessage): Promise<string> {
@@ -124,7 +139,8 @@ function lookupAmong(addresses: readonly string[]): LookupFunction {
   }
 }
 
-async function resolveByMachine(hostname: string): Promise<readonly string[]> {
+/** The operating system's resolver. */
+export async function resolveByMachine(hostname: string): Promise<readonly string[]> {
   const found = await resolveName(hostname, { all: true, verbatim: true })
   return found.map(({ address }) => address)
 }

@@ -1,0 +1,65 @@
+/**
+ * The signed requests of one round to one endpoint, with their log. The endpoint's name is resolved once for all of them.
+ * The answers' bodies are not read.
+ */
+import { resolveByMachine } from '../../platform/webhooks/request.ts'
+import { postSigned } from '../../platform/webhooks/signed-request.ts'
+import type { Claim } from './claims.ts'
+import type { Failure, SentEvent, SentRequest } from './round.ts'
+import type { WebhookSenderOptions } from './sender.ts'
+
+type Options = Pick<WebhookSenderOptions, 'clock' | 'allowPrivate' | 'requests' | 'resolve'>
+
+export class EndpointRequests {
+  readonly #options: Options
+  readonly #url: string
+  readonly #secrets: readonly string[]
+  readonly #sent: (Omit<SentRequest, 'milliseconds_ago'> & { readonly begin: number })[] = []
+  #addresses: Promise<readonly string[]> | undefined
+
+  constructor(options: Options, { url }: Pick<Claim, 'url'>, secrets: readonly string[]) {
+    this.#options = options
+    this.#url = url
+    this.#secrets = secrets
+  }
+
+  /** The log so far. */
+  get sent(): readonly SentRequest[] {
+    const now = this.#options.clock.monotonicMilliseconds()
+    return this.#sent.map(({ begin, ...request }) => ({ ...request, milliseconds_ago: Math.round(now - begin) }))
+  }
+
+  async send({ id, sequence, text }: Pick<SentEvent, 'id' | 'sequence' | 'text'>, attempt: number): Promise<Failure> {
+    const { clock, allowPrivate, requests, resolve = resolveByMachine } = this.#options
+    const begin = clock.monotonicMilliseconds()
+    const endpoint = { url: this.#url, secrets: this.#secrets, allowPrivate: allowPrivate(), isCustomers: true } as const
+    const reply = await postSigned(
+      endpoint,
+      { id, body: text },
+      {
+        clock,
+        resolve: (hostname) => {
+          this.#addresses ??= resolve(hostname)
+          return this.#addresses
+        },
+      },
+    )
+    const status = reply.kind === 'answered' ? reply.status : null
+    const failure = reply.kind === 'failed' ? reply.reason : failureOf(reply.status)
+    const milliseconds = Math.round(clock.monotonicMilliseconds() - begin)
+    const outcome = { status, error: failure ?? null, milliseconds }
+    this.#sent.push({ event_id: id, sequence: sequence ?? null, attempt, ...outcome, begin })
+    requests.inc({ outcome: failure === undefined ? 'accepted' : status === null ? 'no_answer' : 'refused' })
+    return failure
+  }
+
+  /** Adds a remark to the log, instead of a request. */
+  note(error: string): void {
+    const begin = this.#options.clock.monotonicMilliseconds()
+    this.#sent.push({ event_id: null, sequence: null, attempt: 0, status: null, error, milliseconds: 0, begin })
+  }
+}
+
+function failureOf(status: number): Failure {
+  return status >= 200 && status < 300 ? undefined : `answered with status ${status}`
+}
