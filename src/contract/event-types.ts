@@ -14,6 +14,7 @@ export const EVENT_OBJECTS = {
   transfer: 'transfer:read_transfer',
   orchestration: 'orchestration:read_orchestration',
   secret: undefined,
+  webhook_endpoint: 'events:write_webhook',
 } as const satisfies Record<string, Scope | undefined>
 
 export type EventObject = keyof typeof EVENT_OBJECTS
@@ -54,6 +55,7 @@ export const EVENT_TYPES = {
   'transfer.limit.reached': 'an orchestration waits because its payment is above a limit',
   'auth.secret.created': 'a client’s secret was created',
   'auth.secret.deleted': 'a client’s secret was deleted',
+  'webhook.endpoint.disabled': 'a webhook endpoint was disabled. `disabled_reason` in it says why',
 } as const
 
 export type EventType = keyof typeof EVENT_TYPES

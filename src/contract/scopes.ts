@@ -20,6 +20,7 @@ export const SCOPES = {
   'transfer:write_fiat_account': 'POST and DELETE /v2/transfer/fiat-accounts',
   'transfer:read_transfer': 'GET /v2/transfer/transfers',
   'events:read_event': 'GET /v2/events',
+  'events:write_webhook': 'POST, GET, PATCH and DELETE /v2/webhooks/endpoints',
   'funding:read_profile': 'GET /v2/profiles',
   'funding:write_sandbox_deposit': 'POST /v2/sandbox/profiles/{profile_id}/deposit',
 } as const

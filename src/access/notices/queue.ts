@@ -17,6 +17,7 @@ export const NOTICE_TYPES = [
   'secret.created',
   'limit.raised',
   'sign_in.locked',
+  'webhook_endpoint.disabled',
   'test',
 ] as const
 

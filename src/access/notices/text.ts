@@ -14,11 +14,15 @@ const TITLES: Readonly<Record<NoticeType, string>> = {
   'secret.created': 'A client secret was created',
   'limit.raised': 'A payment limit was raised',
   'sign_in.locked': 'A client failed to sign in too often',
+  'webhook_endpoint.disabled': 'A webhook endpoint was disabled',
   test: 'Test notice',
 }
 
 const ADVICE = 'If you did not expect this, contact the operator at once: a stolen client secret may be in use.'
-const TEST_ADVICE = 'Notices about the security of your account will be sent to this address.'
+const OTHER_ADVICE: Partial<Readonly<Record<NoticeType, string>>> = {
+  test: 'Notices about the security of your account will be sent to this address.',
+  'webhook_endpoint.disabled': 'It receives no events until it is set to ACTIVE. Those since then follow in order.',
+}
 
 const FACT_CHARACTERS_MAX = 300
 
@@ -35,7 +39,7 @@ export function mailTextOf({ noticeId, type, facts, createdAt, customerName }: E
   const text = [
     `${title} (customer ${oneLine(customerName)}, ${createdAt}).`,
     ...(lines.length === 0 ? [] : [lines.join('\n')]),
-    type === 'test' ? TEST_ADVICE : ADVICE,
+    OTHER_ADVICE[type] ?? ADVICE,
     `Notice ${noticeId}`,
   ]
   return { subject: `${title}: ${oneLine(customerName)}`, text: `${text.join('\n\n')}\n` }

@@ -48,15 +48,16 @@ export class EndpointRequests {
     const failure = reply.kind === 'failed' ? reply.reason : failureOf(reply.status)
     const milliseconds = Math.round(clock.monotonicMilliseconds() - begin)
     const outcome = { status, error: failure ?? null, milliseconds }
-    this.#sent.push({ event_id: id, sequence: sequence ?? null, attempt, ...outcome, begin })
+    this.#sent.push({ event_id: id, sequence: sequence === 0 ? null : sequence, attempt, ...outcome, begin })
     requests.inc({ outcome: failure === undefined ? 'accepted' : status === null ? 'no_answer' : 'refused' })
     return failure
   }
 
-  /** Adds a remark to the log, instead of a request. */
-  note(error: string): void {
+  /** Logs that earlier events are no longer kept. */
+  noteExpired(oldest: number): void {
+    const error = `the events before ${oldest} that were not sent yet are no longer kept`
     const begin = this.#options.clock.monotonicMilliseconds()
-    this.#sent.push({ event_id: null, sequence: null, attempt: 0, status: null, error, milliseconds: 0, begin })
+    this.#sent.push({ event_id: null, sequence: oldest, attempt: 0, status: null, error, milliseconds: 0, begin })
   }
 }
 

@@ -9,7 +9,7 @@ import { type Backlog, type Claim, FAILING_HOURS_MAX, FAILURES_MAX } from './cla
 /** Requests to one endpoint at a time. */
 const PARALLEL_MAX = 8
 /** Events in a round from backlogs, and as many new ones. */
-export const ROUND_EVENTS_MAX = 100
+const ROUND_EVENTS_MAX = 100
 /** What may wait for one endpoint. Beyond it, its position in the new events stays. */
 const BACKLOGS_MAX = 200
 const BACKLOG_EVENTS_MAX = 2_000
@@ -70,6 +70,12 @@ export interface RoundResult {
   readonly overdue?: string
 }
 
+export interface NewEvents {
+  readonly events: readonly SentEvent[]
+  readonly passedSequence: number
+  readonly isEnd: boolean
+}
+
 export interface RoundTools {
   readonly random: () => number
   /** Whether the sender stops. */
@@ -78,8 +84,8 @@ export interface RoundTools {
   elapsed(): number
   /** The events with these sequences that the endpoint still receives. */
   readAt(sequences: readonly number[]): Promise<readonly SentEvent[]>
-  /** The next new events, and the last sequence that they cover. */
-  readNew(limit: number): Promise<{ readonly events: readonly SentEvent[]; readonly passedSequence: number }>
+  /** The next new events, and the last sequence that was examined. */
+  readNew(limit: number): Promise<NewEvents>
   /** Sends one event. Never throws. */
   send(event: SentEvent, attempt: number): Promise<Failure>
 }
@@ -107,7 +113,7 @@ export async function runRound(claim: Claim, tools: RoundTools): Promise<RoundRe
   if (!isProbe && hasSpace(claim.backlogs)) {
     const read = await tools.readNew(ROUND_EVENTS_MAX)
     passedSequence = read.passedSequence
-    hasMore = read.events.length === ROUND_EVENTS_MAX
+    hasMore = !read.isEnd
     addNew(lanes, claim.backlogs, read.events)
   }
   const all = [...lanes.values()]

@@ -3,7 +3,6 @@
  * within seconds, and the endpoint claimed longest ago is next, so a slow endpoint does not delay the others. Nothing is
  * stored for an event that is answered at once, apart from its row in the log.
  */
-import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
@@ -18,7 +17,7 @@ import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { type Claim, claimEndpoints } from './claims.ts'
 import { EndpointRequests } from './endpoint-requests.ts'
 import { deleteOldRequests, recordRound, type Round } from './progress.ts'
-import { readEventsAt, readNewEvents, testEvent, watchEvents } from './events-to-send.ts'
+import { EVENTS_CHANNEL, readNew, readWaiting, testEvent, type Wanted, watchEvents } from './events-to-send.ts'
 import { type RoundResult, runRound } from './round.ts'
 import { decryptSecrets } from './secrets.ts'
 import { ENDPOINTS_CHANNEL } from './store.ts'
@@ -60,7 +59,8 @@ export class WebhookSender {
   #upkeep: Timer | undefined
   #upkeeping: Promise<void> | undefined
   #fullSearchMilliseconds = Number.NEGATIVE_INFINITY
-  #unwatch: (() => Promise<void>) | undefined
+  #isFull = false
+  #unlisten: (() => Promise<void>) | undefined
 
   constructor(options: WebhookSenderOptions) {
     this.#options = options
@@ -74,6 +74,7 @@ export class WebhookSender {
         take: 'due webhook endpoints could not be read. They are read again within seconds',
         carryOut: 'requests to a webhook endpoint could not be recorded. They are repeated',
       },
+      prepare: () => this.#prepare(),
       take: (transaction, limit, isRecent) => this.#take(transaction, limit, isRecent),
       carryOut: (claim) => this.#carryOut(claim),
     })
@@ -82,7 +83,8 @@ export class WebhookSender {
   /** Starts listening and polling. The first search is immediate. */
   async start(): Promise<void> {
     const { db } = this.#options
-    this.#unwatch = await watchEvents(db, (customerId) => this.#note(customerId))
+    const wake = () => this.#worker.look()
+    this.#unlisten = await db.listen(EVENTS_CHANNEL, { onNotify: (id) => this.#note(id), onReconnect: wake })
     await this.#worker.start()
     this.#keepUp()
   }
@@ -92,7 +94,7 @@ export class WebhookSender {
     this.#ending.abort()
     this.#gathering?.cancel()
     this.#upkeep?.cancel()
-    await this.#unwatch?.()
+    await this.#unlisten?.()
     await this.#worker.stop()
     await this.#upkeeping
   }
@@ -113,20 +115,30 @@ export class WebhookSender {
     })
   }
 
+  /** Before a search of all customers' new events, asks for notifications about the next ones. */
+  async #prepare(): Promise<boolean> {
+    const now = this.#options.clock.monotonicMilliseconds()
+    if (now - this.#fullSearchMilliseconds < FULL_SEARCH_MILLISECONDS) return true
+    this.#fullSearchMilliseconds = now
+    this.#isFull = true
+    await watchEvents(this.#options.db)
+    return true
+  }
+
   async #take(
     transaction: Transaction<object>,
     limit: number,
     isRecent: RawBuilder<boolean>,
   ): Promise<readonly Claim[]> {
-    const now = this.#options.clock.monotonicMilliseconds()
-    const isFull = now - this.#fullSearchMilliseconds >= FULL_SEARCH_MILLISECONDS
     const customerIds = this.#ready
     this.#ready = new Set()
-    let claims: readonly Claim[] = []
     try {
-      claims = await claimEndpoints(transaction, { limit, isRecent, isFull, customerIds: [...customerIds] })
-      if (isFull) this.#fullSearchMilliseconds = now
-      if (claims.length < limit) customerIds.clear()
+      const wanted = { limit, isRecent, isFull: this.#isFull, customerIds: [...customerIds] }
+      const claims = await claimEndpoints(transaction, wanted)
+      if (claims.length < limit) {
+        this.#isFull = false
+        customerIds.clear()
+      }
       return claims
     } finally {
       for (const id of customerIds) this.#ready.add(id)
@@ -146,7 +158,7 @@ export class WebhookSender {
   }
 
   async #round(claim: Claim): Promise<Round> {
-    const { directory, encryptionKey, log } = this.#options
+    const { clock, directory, encryptionKey, log } = this.#options
     const { id, customerId, clientId, status, testId } = claim
     const idle = idleRound(claim)
     const client = directory.client(clientId)
@@ -160,22 +172,23 @@ export class WebhookSender {
       return { ...idle, waits: true, seconds: BLOCKED_SECONDS }
     }
     const requests = new EndpointRequests(this.#options, claim, secrets)
-    if (testId !== null) await requests.send(testEvent(claim, testId), 1)
+    if (testId !== null) await requests.send(testEvent(claim, testId, timeOf(clock)), 1)
     if (status !== 'ACTIVE') return { ...idle, requests: requests.sent }
-    const result = await this.#sendEvents(claim, requests, readableTypes(claim.types, client.scopes))
+    const types = claim.types.length === 0 ? undefined : new Set(claim.types)
+    const result = await this.#sendEvents(claim, requests, { customerId, scopes: client.scopes, types })
     const disabled = result.overdue === undefined ? {} : { disabled: result.overdue }
     return { ...result, ...disabled, requests: requests.sent, testId }
   }
 
-  #sendEvents(claim: Claim, requests: EndpointRequests, types: readonly EventType[]): Promise<RoundResult> {
+  #sendEvents(claim: Claim, requests: EndpointRequests, wanted: Wanted): Promise<RoundResult> {
     const { db, clock, random } = this.#options
     const begin = clock.monotonicMilliseconds()
     return runRound(claim, {
       random,
       signal: this.#ending.signal,
       elapsed: () => clock.monotonicMilliseconds() - begin,
-      readAt: (sequences) => readEventsAt(db, claim.customerId, sequences, types),
-      readNew: (limit) => readNewEvents(db, claim, types, limit, (error) => requests.note(error)),
+      readAt: (sequences) => readWaiting(db, wanted, sequences),
+      readNew: (limit) => readNew(db, wanted, claim.passedSequence, limit, (oldest) => requests.noteExpired(oldest)),
       send: (event, attempt) => requests.send(event, attempt),
     })
   }
@@ -204,10 +217,6 @@ function idleRound({ passedSequence, failures, testId }: Claim): Round {
   return { passedSequence, failures, backlogs: [], waits: false, isRecovered: false, requests: [], testId }
 }
 
-/** The types that an endpoint receives now. */
-function readableTypes(wanted: readonly string[], scopes: ReadonlySet<string>): readonly EventType[] {
-  return (Object.keys(EVENT_TYPES) as EventType[]).filter((type) => {
-    const { scope } = EVENT_TYPES[type]
-    return (wanted.length === 0 || wanted.includes(type)) && (scope === undefined || scopes.has(scope))
-  })
+function timeOf(clock: Clock): string {
+  return new Date(clock.wallInstant().milliseconds).toISOString()
 }

@@ -3,7 +3,7 @@
  * transaction and writes one audit row, without secrets. A request for the current state changes nothing and writes no
  * row.
  */
-import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
+import type { EventType } from '../../contract/event-types.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -73,7 +73,7 @@ export async function createEndpoint(
   requireUrl(url, allowPrivate)
   // The customer's other creations wait here, so they count this one.
   await lockCustomer(transaction, customerId)
-  await requireReadable(transaction, customerId, clientId, types)
+  await requireClient(transaction, customerId, clientId)
   const used = await countEndpoints(transaction, customerId)
   if (used >= endpointsMax) {
     const detail = `endpoints_max: the customer has ${used} of at most ${endpointsMax} webhook endpoints`
@@ -108,7 +108,6 @@ export async function updateEndpoint(
   if (row.status === 'DELETED') throw isDeleted()
   const { url, types, status } = wanted
   if (url !== undefined) requireUrl(url, maker.settings().allowPrivate)
-  if (types !== undefined) await requireReadable(transaction, row.customer_id, row.client_id, types)
   const { secrets, secret } = secretChange(maker, row, wanted)
   const changes: EndpointChanges = {
     ...(url === undefined || url === row.url ? {} : { url }),
@@ -194,24 +193,11 @@ function requireUrl(url: string, allowPrivate: boolean): void {
   if (fault !== undefined) throw invalidRequest([{ pointer: '/url', detail: fault }])
 }
 
-/** The endpoint's client must be the customer's, and may read the types. */
-async function requireReadable(
-  transaction: Transaction<Tables>,
-  customerId: string,
-  clientId: string,
-  types: readonly EventType[],
-): Promise<void> {
-  const query = transaction.selectFrom('clients').select('scopes').where('id', '=', clientId)
-  const client = await query.where('customer_id', '=', customerId).executeTakeFirst()
-  if (client === undefined) {
-    const detail = 'the customer has no client with this id'
-    throw new Problem('not_found', `client_id: ${detail}`, { errors: [{ pointer: '/client_id', detail }] })
-  }
-  for (const [index, type] of types.entries()) {
-    const { scope } = EVENT_TYPES[type]
-    if (scope === undefined || client.scopes.includes(scope)) continue
-    throw invalidRequest([{ pointer: `/types/${index}`, detail: `needs the scope ${scope}, which the client lacks` }])
-  }
+async function requireClient(transaction: Transaction<Tables>, customerId: string, clientId: string): Promise<void> {
+  const query = transaction.selectFrom('clients').select('id').where('id', '=', clientId)
+  if ((await query.where('customer_id', '=', customerId).executeTakeFirst()) !== undefined) return
+  const detail = 'the customer has no client with this id'
+  throw new Problem('not_found', `client_id: ${detail}`, { errors: [{ pointer: '/client_id', detail }] })
 }
 
 /** A query may contain a credential. */
