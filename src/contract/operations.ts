@@ -5,7 +5,7 @@
 import type { Scope } from './scopes.ts'
 
 export interface Operation {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With `{name}` for each path parameter. */
   readonly path: string
   /** Undefined: any valid token may call it. */
@@ -235,6 +235,54 @@ export const OPERATIONS = {
     path: '/v2/events/{id}',
     scope: 'events:read_event',
     summary: 'Get one event',
+  },
+  listWebhookEndpoints: {
+    method: 'GET',
+    path: '/v2/webhooks/endpoints',
+    scope: 'events:write_webhook',
+    summary: 'List webhook endpoints',
+  },
+  createWebhookEndpoint: {
+    method: 'POST',
+    path: '/v2/webhooks/endpoints',
+    scope: 'events:write_webhook',
+    summary: 'Create a webhook endpoint',
+  },
+  getWebhookEndpoint: {
+    method: 'GET',
+    path: '/v2/webhooks/endpoints/{id}',
+    scope: 'events:write_webhook',
+    summary: 'Get one webhook endpoint',
+  },
+  updateWebhookEndpoint: {
+    method: 'PATCH',
+    path: '/v2/webhooks/endpoints/{id}',
+    scope: 'events:write_webhook',
+    summary: 'Change a webhook endpoint, or rotate its secret',
+  },
+  deleteWebhookEndpoint: {
+    method: 'DELETE',
+    path: '/v2/webhooks/endpoints/{id}',
+    scope: 'events:write_webhook',
+    summary: 'Delete a webhook endpoint',
+  },
+  testWebhookEndpoint: {
+    method: 'POST',
+    path: '/v2/webhooks/endpoints/{id}/test',
+    scope: 'events:write_webhook',
+    summary: 'Send a test event to a webhook endpoint',
+  },
+  replayWebhookEndpoint: {
+    method: 'POST',
+    path: '/v2/webhooks/endpoints/{id}/replay',
+    scope: 'events:write_webhook',
+    summary: 'Send the events after a sequence again',
+  },
+  listWebhookDeliveries: {
+    method: 'GET',
+    path: '/v2/webhooks/endpoints/{id}/deliveries',
+    scope: 'events:write_webhook',
+    summary: 'List the requests to a webhook endpoint',
   },
   createSandboxDeposit: {
     method: 'POST',

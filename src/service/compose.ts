@@ -19,6 +19,7 @@ import { createDemoPage } from './pages/demo-page.ts'
 import { createAccess, startAccess, startDemoClient } from './parts/access/access.ts'
 import { startEvents } from './parts/access/start-events.ts'
 import { startNotices } from './parts/access/start-notices.ts'
+import { startWebhooks } from './parts/access/start-webhooks.ts'
 import { createMoney } from './parts/money/money.ts'
 import { startLedger } from './parts/money/start-ledger.ts'
 import { startWorkers } from './parts/money/start-workers.ts'
@@ -119,6 +120,7 @@ async function startParts(parts: Parts): Promise<Service> {
   if (hasRole(config, 'worker')) {
     await startNotices(parts, db)
     startEvents(parts, db)
+    await startWebhooks(parts, db, access.encryptionKey)
   }
   if (money !== undefined && hasRole(config, 'worker')) {
     const { encryptionKey } = access

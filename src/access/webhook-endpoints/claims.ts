@@ -119,7 +119,9 @@ async function backlogsOf<Tables>(
   transaction: Transaction<Tables>,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Backlog[]>> {
-  const { rows } = await sql<Omit<Backlog, 'sequences'> & { readonly endpointId: string; readonly sequences: string[] }>`
+  const { rows } = await sql<
+    Omit<Backlog, 'sequences'> & { readonly endpointId: string; readonly sequences: string[] }
+  >`
     select endpoint_id as "endpointId", object_type as "objectType", object_id as "objectId", sequences, attempts,
       next_attempt_at <= statement_timestamp() as "isDue",
       coalesce(first_failed_at <= statement_timestamp() - ${FAILING_HOURS_MAX} * interval '1 hour', false) as "isOverdue"

@@ -23,7 +23,16 @@ export function operatorDocument(changed: ChangedEndpoint) {
   return { ...endpointDocument(changed), customer_id, client_id }
 }
 
-export function deliveryDocument({ id, event_id, sequence, attempt, status, error, milliseconds, created_at }: RequestRow) {
+export function deliveryDocument({
+  id,
+  event_id,
+  sequence,
+  attempt,
+  status,
+  error,
+  milliseconds,
+  created_at,
+}: RequestRow) {
   return {
     id,
     ...(event_id === null ? {} : { event_id }),

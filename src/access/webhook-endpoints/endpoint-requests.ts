@@ -32,7 +32,12 @@ export class EndpointRequests {
   async send({ id, sequence, text }: Pick<SentEvent, 'id' | 'sequence' | 'text'>, attempt: number): Promise<Failure> {
     const { clock, allowPrivate, requests, resolve = resolveByMachine } = this.#options
     const begin = clock.monotonicMilliseconds()
-    const endpoint = { url: this.#url, secrets: this.#secrets, allowPrivate: allowPrivate(), isCustomers: true } as const
+    const endpoint = {
+      url: this.#url,
+      secrets: this.#secrets,
+      allowPrivate: allowPrivate(),
+      isCustomers: true,
+    } as const
     const reply = await postSigned(
       endpoint,
       { id, body: text },

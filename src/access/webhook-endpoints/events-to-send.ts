@@ -58,7 +58,11 @@ export async function readNew(
 }
 
 /** A test, in the form of an event. Its sequence is 0, which no event has. */
-export function testEvent({ id }: Pick<Claim, 'id'>, testId: string, time: string): Pick<SentEvent, 'id' | 'sequence' | 'text'> {
+export function testEvent(
+  { id }: Pick<Claim, 'id'>,
+  testId: string,
+  time: string,
+): Pick<SentEvent, 'id' | 'sequence' | 'text'> {
   const document = {
     id: testId,
     sequence: 0,

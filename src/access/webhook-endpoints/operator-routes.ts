@@ -54,9 +54,7 @@ export function registerEndpointOperatorRoutes(app: FastifyInstance, db: Db, mak
     '/webhook-endpoints/:id',
     answered(CustomerEndpoint, { body: EndpointChange }),
     (request) =>
-      write((transaction) =>
-        updateEndpoint(transaction, maker, writerOf(request), request.params.id, request.body),
-      ),
+      write((transaction) => updateEndpoint(transaction, maker, writerOf(request), request.params.id, request.body)),
   )
   app.delete<ById>('/webhook-endpoints/:id', answered(CustomerEndpoint), (request) =>
     write(async (transaction) => ({ row: await deleteEndpoint(transaction, writerOf(request), request.params.id) })),

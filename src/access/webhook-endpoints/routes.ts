@@ -63,9 +63,7 @@ export function registerEndpointRoutes(app: FastifyInstance, options: EndpointRo
     schema: { body: EndpointChange, response: { 200: Endpoint } },
     async handler(request) {
       const work: Work<object> = async (transaction) =>
-        endpointDocument(
-          await updateEndpoint(transaction, maker, writerOf(request), request.params.id, request.body),
-        )
+        endpointDocument(await updateEndpoint(transaction, maker, writerOf(request), request.params.id, request.body))
       return await db.transaction(work)
     },
   })
@@ -145,6 +143,7 @@ function writerOf(request: FastifyRequest) {
 function clientOf(request: FastifyRequest): string {
   const { client } = callerOf(request)
   if (client !== undefined) return client.clientId
-  const detail = 'an endpoint receives what its client may read, and the operator has not created the token’s client here'
+  const detail =
+    'an endpoint receives what its client may read, and the operator has not created the token’s client here'
   throw new Problem('invalid_state', detail, { meta: { current: 'unknown_client' } })
 }

@@ -2,7 +2,14 @@
 import { isUuid } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
-import { isMadeWithin, isOwnedBy, type Page, type PageRequest, type Range, readPage } from '../../platform/store/page.ts'
+import {
+  isMadeWithin,
+  isOwnedBy,
+  type Page,
+  type PageRequest,
+  type Range,
+  readPage,
+} from '../../platform/store/page.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { StoredSecret } from './secrets.ts'
 import type { EndpointStatus, EndpointTables } from './tables.ts'
@@ -154,7 +161,11 @@ export async function requestTest(transaction: Transaction<EndpointTables>, id: 
   await wakeSender(transaction)
 }
 
-export async function requestReplay(transaction: Transaction<EndpointTables>, id: string, after: number): Promise<void> {
+export async function requestReplay(
+  transaction: Transaction<EndpointTables>,
+  id: string,
+  after: number,
+): Promise<void> {
   await sql`
     update webhook_endpoints set replay_after = ${after}::bigint where id = ${id}
   `.execute(transaction)
@@ -167,6 +178,8 @@ export const ENDPOINTS_CHANNEL = 'tidegate_webhooks'
 async function wakeSender(transaction: Transaction<EndpointTables>): Promise<void> {
   await sql`select pg_notify(${ENDPOINTS_CHANNEL}, '')`.execute(transaction)
 }
+
+export type RequestRow = Omit<EndpointTables['webhook_requests'], 'endpoint_id'>
 
 type Paging = Pick<PageRequest, 'limit' | 'order' | 'pageCursor' | 'filters'>
 
@@ -186,7 +199,12 @@ export async function listEndpoints(
 }
 
 /** Whether the endpoint's requests, the newest first by default, were answered with 2xx. */
-export async function listRequests(db: Db, endpointId: string, owner: string, paging: Paging) {
+export async function listRequests(
+  db: Db,
+  endpointId: string,
+  owner: string,
+  paging: Paging,
+): Promise<Page<RequestRow>> {
   const tables = db.tables<EndpointTables>()
   const query = tables
     .selectFrom('webhook_requests')

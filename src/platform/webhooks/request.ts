@@ -64,13 +64,13 @@ export async function postWebhook(
 }
 
 async function exchange(
-  { url: text, headers, body, allowPrivate, isCustomers = false }: WebhookRequest,
+  { url: text, headers, body, allowPrivate, isCustomers }: WebhookRequest,
   resolve: Resolve,
   signal: AbortSignal,
 ): Promise<WebhookReply> {
   const url = new URL(text)
   const isPlain = url.protocol === 'http:'
-  refuseUrl(url, isCustomers, allowPrivate)
+  refuseUrl(url, allowPrivate, isCustomers)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
   const fault = addressesFault(url, addresses, allowPrivate)
@@ -96,14 +96,14 @@ async function exchange(
     outgoing.end(bytes)
   })
   const status = response.statusCode ?? 0
-  const isRead = status >= 200 && status < 300 && !isCustomers
+  const isRead = status >= 200 && status < 300 && isCustomers === undefined
   if (isRead) return { kind: 'answered', status, body: await bodyOf(response) }
   response.on('error', () => undefined)
   response.destroy()
   return { kind: 'answered', status, body: '' }
 }
 
-function refuseUrl(url: URL, isCustomers: boolean, allowPrivate: boolean): void {
+function refuseUrl(url: URL, allowPrivate: boolean, isCustomers = false): void {
   const isPlain = url.protocol === 'http:'
   const isLoopback = isLoopbackHost(url)
   if (!isCustomers && isPlain && !isLoopback) throw new RequestFault('plain HTTP is allowed only to this machine')

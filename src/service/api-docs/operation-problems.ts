@@ -105,6 +105,14 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   cancelOrchestration: ['invalid_state'],
   getOrchestration: ['encryption_key_missing'],
   getOrchestrationPrice: [],
+  listWebhookEndpoints: ['invalid_cursor'],
+  createWebhookEndpoint: ['quota_exceeded', 'invalid_state', 'encryption_key_missing'],
+  getWebhookEndpoint: [],
+  updateWebhookEndpoint: ['invalid_state', 'encryption_key_missing'],
+  deleteWebhookEndpoint: [],
+  testWebhookEndpoint: ['invalid_state'],
+  replayWebhookEndpoint: ['invalid_state'],
+  listWebhookDeliveries: ['invalid_cursor'],
   createSandboxDeposit: ['not_found', 'already_exists'],
 }
 

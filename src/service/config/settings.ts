@@ -31,6 +31,7 @@ import { REVIEW_SETTINGS } from './settings/review.ts'
 import { SCREENING_SETTINGS } from './settings/screening.ts'
 import { STORE_SETTINGS } from './settings/store.ts'
 import { STREAM_SETTINGS } from './settings/stream.ts'
+import { WEBHOOKS_SETTINGS } from './settings/webhooks.ts'
 
 export const SETTINGS = {
   ...HTTP_SETTINGS,
@@ -50,6 +51,8 @@ export const SETTINGS = {
   ...SCREENING_SETTINGS,
   ...NOTICES_SETTINGS,
   ...EVENTS_SETTINGS,
+  ...WEBHOOKS_SETTINGS,
+  ...WEBHOOKS_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

@@ -58,6 +58,7 @@ import { screenings } from './202611281700-screenings.ts'
 import { movementParties } from './202611281701-movement-parties.ts'
 import { destinationParties } from './202611281920-destination-parties.ts'
 import { events } from './202611281930-events.ts'
+import { webhookEndpoints } from './202611281940-webhook-endpoints.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -120,4 +121,5 @@ export const MIGRATIONS: readonly Migration[] = [
   movementParties,
   destinationParties,
   events,
+  webhookEndpoints,
 ]

@@ -2,7 +2,7 @@
 import type { Migration } from './migration.ts'
 
 export const webhookEndpoints: Migration = {
-  name: '202611281810-webhook-endpoints',
+  name: '202611281940-webhook-endpoints',
   text: `
     create table webhook_endpoints (
       id uuid primary key,
