@@ -63,8 +63,8 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
   {
     name: 'Customers',
-    description: 'Customers, their clients, and notices to them',
-    steps: ['customers', 'clients', 'notices'],
+    description: 'Customers, their clients and webhook endpoints, and notices to them',
+    steps: ['customers', 'clients', 'webhook-endpoints', 'notices'],
   },
   {
     name: 'Review',

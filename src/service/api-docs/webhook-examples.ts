@@ -24,7 +24,7 @@ export const WEBHOOK_EXAMPLES = {
       'order, several objects’ in parallel, and an event may arrive again with the same `webhook-id`. Failed requests ' +
       'are repeated for 3 days, then the endpoint is DISABLED. `secret` is returned once.',
     answered: 'The endpoint, with its secret',
-    body: { url: ENDPOINT.url, types: ENDPOINT.types },
+    request: { url: ENDPOINT.url, types: ENDPOINT.types },
     answer: { ...ENDPOINT, secret: SECRET },
   },
   getWebhookEndpoint: { description: '', answered: 'The endpoint', answer: ENDPOINT },
@@ -33,7 +33,7 @@ export const WEBHOOK_EXAMPLES = {
       'Absent members stay. `PAUSED` stops the requests, `ACTIVE` continues after the last accepted event, also for a ' +
       'DISABLED endpoint. `rotate_secret` adds a second secret, which signs beside the first one until `end_rotation`.',
     answered: 'The endpoint, with a new secret',
-    body: { rotate_secret: true },
+    request: { rotate_secret: true },
     answer: {
       ...ENDPOINT,
       secrets: [...ENDPOINT.secrets, { created_at: '2026-11-21T10:15:00.000Z' }],
@@ -55,7 +55,7 @@ export const WEBHOOK_EXAMPLES = {
   replayWebhookEndpoint: {
     description: 'Sends all events after a sequence again, in order, and continues from there.',
     answered: 'The endpoint',
-    body: { after: 12 },
+    request: { after: 12 },
     answer: { ...ENDPOINT, last_sequence: 12 },
   },
   listWebhookDeliveries: {
