@@ -1,7 +1,8 @@
 /** The sender of webhooks: order, retries, slow and broken receivers, and what it leaves in the store. */
-import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { until } from '../../support/awaited.ts'
 import type { RestCustomer } from '../../support/rest.ts'
 import { WebhookStand } from './webhook-stand.ts'
 
@@ -28,10 +29,8 @@ it('an event reaches the endpoint as a signed request with the document of the l
   const { body: listed } = await customer.call('GET', '/v2/events')
   const event = listed.items.at(-1)
   expect(request?.event).toEqual(event)
-  const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature } = request?.headers ?? {}
-  expect(id).toBe(event.id)
-  const key = Buffer.from(endpoint.secret.slice('whsec_'.length), 'base64')
-  expect(signature).toBe(`v1,${createHmac('sha256', key).update(`${id}.${time}.${request?.body}`).digest('base64')}`)
+  expect(request?.headers['webhook-id']).toBe(event.id)
+  expect(new Webhook(endpoint.secret).verify(request?.body ?? '', request?.headers ?? {})).toEqual(event)
   expect(await endpointOf(customer, endpoint.id)).toMatchObject({ status: 'ACTIVE', last_sequence: event.sequence })
   expect(await deliveriesOf(customer, endpoint.id)).toMatchObject([
     { event_id: event.id, sequence: event.sequence, attempt: 1, status: 200 },
@@ -62,4 +61,279 @@ it('an object whose event fails waits alone, and its events arrive in order afte
     stand.node.db.tables(),
   )
   expect(waiting.rows).toEqual([])
+})
+
+it('a dead receiver costs one request per interval, and gets everything in order when it is back', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  stand.answer = () => 503
+  const names = Array.from({ length: 400 }, (_, index) => `object ${index % 150}`)
+  const objects = await stand.addEvents(customer.customerId, names)
+  await stand.until('failures', () => stand.received.length >= 5)
+  await stand.idle()
+  expect(stand.received.length).toBeLessThanOrEqual(12)
+  for (let interval = 0; interval < 3; interval++) {
+    const before = stand.received.length
+    await stand.addEvents(customer.customerId, names.slice(0, 20), objects)
+    await stand.letPass()
+    await stand.idle()
+    expect(stand.received.length).toBe(before + 1)
+  }
+  // What waits is bounded by one round, however many events there are.
+  const { rows } = await sql<{ events: number }>`
+    select sum(cardinality(sequences))::integer as events from webhook_backlogs where endpoint_id = ${endpoint.id}
+  `.execute(stand.node.db.tables())
+  expect(rows[0]?.events).toBeLessThanOrEqual(100)
+  expect((await endpointOf(customer, endpoint.id)).last_sequence).toBe(1)
+  stand.answer = () => 200
+  stand.received.splice(0)
+  await stand.letPass()
+  await stand.until('everything', () => stand.received.length >= 460)
+  await stand.idle()
+  expect(stand.received.length).toBe(460)
+  const last = new Map<string, number>()
+  for (const { event } of stand.received) {
+    expect(event.sequence).toBeGreaterThan(last.get(event.subject) ?? 0)
+    last.set(event.subject, event.sequence)
+  }
+  expect((await endpointOf(customer, endpoint.id)).last_sequence).toBe(461)
+})
+
+it('an endpoint whose event has failed for three days is disabled, with reason, notice, event and audit row', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  stand.answer = () => 500
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the request', () => stand.received.length === 1)
+  await stand.letPass(71)
+  await stand.until('the next request', () => stand.received.length === 2)
+  expect((await endpointOf(customer, endpoint.id)).status).toBe('ACTIVE')
+  await stand.letPass(2)
+  await stand.until('the last request', () => stand.received.length === 3)
+  const disabled = await endpointOf(customer, endpoint.id)
+  expect(disabled.status).toBe('DISABLED')
+  expect(disabled.disabled_reason).toMatch(
+    /^event 2 about transfer .* failed for 72 hours, at last: answered with status 500$/,
+  )
+  const { items: events } = (await customer.call('GET', '/v2/events?types=webhook.endpoint.disabled')).body
+  expect(events).toMatchObject([{ data: { id: endpoint.id, status: 'DISABLED' } }])
+  const notices = (await stand.node.operator('GET', `/notices?customer_id=${customer.customerId}`)).body.items
+  expect(notices).toMatchObject([
+    { type: 'webhook_endpoint.disabled', facts: { reason: disabled.disabled_reason } },
+    {},
+  ])
+  const audit = (await stand.node.operator('GET', `/audit?subject=${endpoint.id}`)).body.items
+  expect(audit[0]).toMatchObject({ actor: 'worker', action: 'webhook_endpoint.disable' })
+  await stand.letPass()
+  await stand.idle()
+  expect(stand.received.length).toBe(3)
+  stand.answer = () => 200
+  const resumed = await customer.call('PATCH', `/v2/webhooks/endpoints/${endpoint.id}`, { status: 'ACTIVE' })
+  expect(resumed.body).toMatchObject({ status: 'ACTIVE', last_sequence: 1 })
+  expect(resumed.body).not.toHaveProperty('disabled_reason')
+  await stand.until('both events', () => stand.received.length === 5)
+  expect(stand.received.map(({ event }) => event.sequence).slice(3)).toEqual([2, 3])
+})
+
+it('a receiver that never answers delays neither other objects nor other customers', async () => {
+  const slow = await stand.node.newCustomer()
+  const fast = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(slow, '/slow')
+  await stand.newEndpoint(fast, '/fast')
+  await stand.sender.start()
+  let isHanging = true
+  stand.answer = ({ path }) => (path === '/slow' && isHanging ? () => undefined : 200)
+  const objects = await stand.addEvents(slow.customerId, ['a', 'b'])
+  const ticks = () => new Promise(setImmediate)
+  stand.clock.advance(200)
+  await until('the hanging requests', () => stand.names('/slow').length === 2, ticks)
+  await stand.addEvents(fast.customerId, ['x', 'y'])
+  await until(
+    'the other customer’s',
+    () => stand.names('/fast').length === 2,
+    () => {
+      stand.clock.advance(100)
+      return ticks()
+    },
+  )
+  stand.clock.advance(10_000)
+  await stand.sender.settled()
+  expect(await deliveriesOf(slow, endpoint.id)).toMatchObject([
+    { attempt: 1, error: 'no complete answer within 10 seconds' },
+    { attempt: 1, error: 'no complete answer within 10 seconds' },
+  ])
+  isHanging = false
+  await stand.addEvents(slow.customerId, ['c', 'a'], objects)
+  await stand.until('the new object', () => stand.names('/slow').includes('c'))
+  await stand.letPass()
+  await stand.until('the rest', () => stand.names('/slow').length === 6)
+  expect(stand.names('/slow').slice(2).sort()).toEqual(['a', 'a', 'b', 'c'])
+})
+
+it('a redirect is a failure and is not followed', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  stand.answer = () => (_, response) => response.writeHead(302, { location: `${stand.url}/elsewhere` }).end()
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the request', () => stand.received.length === 1)
+  await stand.idle()
+  expect(stand.received.map(({ path }) => path)).toEqual(['/'])
+  const [delivery] = await deliveriesOf(customer, endpoint.id)
+  expect(delivery).toMatchObject({ status: 302, error: 'answered with status 302' })
+})
+
+it('an answer’s body is neither read nor kept, however long it is', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  stand.answer = () => (_, response) => {
+    response.writeHead(200)
+    const more = () => {
+      while (!response.destroyed && response.write('secret '.repeat(10_000)));
+    }
+    response.on('drain', more).on('error', () => undefined)
+    more()
+  }
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the request', () => stand.received.length === 1)
+  const deliveries = await deliveriesOf(customer, endpoint.id)
+  expect(deliveries).toMatchObject([{ status: 200 }])
+  expect(JSON.stringify([deliveries, stand.logged.lines])).not.toContain('secret ')
+})
+
+it('events that are no longer kept are left out, and the log says so', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.addEvents(customer.customerId, ['a', 'b', 'c', 'd'])
+  await sql`delete from events where customer_id = ${customer.customerId} and sequence < 4`.execute(
+    stand.node.db.tables(),
+  )
+  await stand.sender.start()
+  await stand.until('the rest', () => stand.received.length === 2)
+  expect(stand.names()).toEqual(['c', 'd'])
+  const [first] = await deliveriesOf(customer, endpoint.id)
+  expect(first).toMatchObject({ sequence: 4, attempt: 0 })
+  expect(first.error).toBe('the events before 4 that were not sent yet are no longer kept')
+  expect((await endpointOf(customer, endpoint.id)).last_sequence).toBe(5)
+})
+
+it('a round that could not be recorded is repeated with the same ids', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  const tables = stand.node.db.tables()
+  // As after a kill between answer and record: the claim has ended, and another sender has its own.
+  const steal = sql`update webhook_endpoints set attempt = attempt + 1, leased_until = clock_timestamp() where id = ${endpoint.id}`
+  stand.answer = () => (_, response) => void steal.execute(tables).then(() => response.writeHead(200).end())
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the request', () => stand.received.length === 1)
+  expect((await endpointOf(customer, endpoint.id)).last_sequence).toBe(1)
+  expect(await deliveriesOf(customer, endpoint.id)).toEqual([])
+  stand.answer = () => 200
+  await stand.until('the repetition', () => stand.received.length === 2)
+  const [first, second] = stand.received
+  expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+  expect(second?.body).toBe(first?.body)
+  await stand.idle()
+  expect(stand.received.length).toBe(2)
+})
+
+it('an endpoint receives its types, of the objects that its client may read at the time', async () => {
+  const scopes = ['events:write_webhook', 'transfer:read_transfer']
+  const customer = await stand.node.newCustomer(scopes)
+  await stand.newEndpoint(customer, '/all')
+  await stand.newEndpoint(customer, '/others', ['transfer.deposit.completed'])
+  await stand.sender.start()
+  const objects = await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the event', () => stand.names('/all').length === 1)
+  const change = { scopes: ['events:write_webhook'] }
+  expect((await stand.node.operator('PATCH', `/clients/${customer.clientId}`, change)).status).toBe(200)
+  await stand.addEvents(customer.customerId, ['b', 'a'], objects)
+  await stand.idle()
+  expect(stand.received.map(({ path, event }) => [path, event.data.ref_id])).toEqual([['/all', 'a']])
+})
+
+it('the endpoint of a disabled client is disabled, and that of a disabled customer waits', async () => {
+  const customer = await stand.node.newCustomer()
+  const other = await stand.node.newClient(customer.customerId)
+  const endpoint = await stand.newEndpoint(customer)
+  const waiting = await stand.newEndpoint(other, '/other')
+  await stand.sender.start()
+  await stand.node.operator('PATCH', `/clients/${customer.clientId}`, { enabled: false })
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the other endpoint’s event', () => stand.names('/other').includes('a'))
+  await stand.idle()
+  expect(await endpointOf(other, endpoint.id)).toMatchObject({
+    status: 'DISABLED',
+    disabled_reason: 'its client is disabled, or exists no more',
+  })
+  await stand.node.operator('PATCH', `/customers/${customer.customerId}`, { enabled: false })
+  await stand.addEvents(customer.customerId, ['b'])
+  await stand.idle()
+  await stand.node.operator('PATCH', `/customers/${customer.customerId}`, { enabled: true })
+  expect(await endpointOf(other, waiting.id)).toMatchObject({ status: 'ACTIVE' })
+  expect(stand.names('/other').at(-1)).not.toBe('b')
+  await stand.letPass()
+  await stand.until('the event', () => stand.names('/other').at(-1) === 'b')
+  expect(stand.names('/')).toEqual([])
+})
+
+it('a paused endpoint gets a test and no events, and afterwards everything since', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  const path = `/v2/webhooks/endpoints/${endpoint.id}`
+  await customer.call('PATCH', path, { status: 'PAUSED' })
+  await stand.sender.start()
+  await stand.addEvents(customer.customerId, ['a', 'b'])
+  const { body: test } = await customer.call('POST', `${path}/test`)
+  await stand.until('the test', () => stand.received.length === 1)
+  await stand.idle()
+  const [request] = stand.received
+  expect(request?.event).toMatchObject({ id: test.event_id, is_test: true, sequence: 0, type: 'webhook.endpoint.test' })
+  expect(new Webhook(endpoint.secret).verify(request?.body ?? '', request?.headers ?? {})).toBeDefined()
+  expect(await deliveriesOf(customer, endpoint.id)).toMatchObject([{ event_id: test.event_id, status: 200 }])
+  await customer.call('PATCH', path, { status: 'ACTIVE' })
+  await stand.until('the events', () => stand.received.length === 3)
+  expect(stand.names().slice(1)).toEqual(['a', 'b'])
+})
+
+it('both secrets sign until the rotation ends', async () => {
+  const customer = await stand.node.newCustomer()
+  const { secret: old, ...endpoint } = await stand.newEndpoint(customer)
+  const path = `/v2/webhooks/endpoints/${endpoint.id}`
+  const { secret: next, secrets } = (await customer.call('PATCH', path, { rotate_secret: true })).body
+  expect(secrets).toHaveLength(2)
+  await stand.sender.start()
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the event', () => stand.received.length === 1)
+  const verify = (secret: string, { body, headers } = stand.received.at(-1) as (typeof stand.received)[number]) =>
+    new Webhook(secret).verify(body, headers)
+  expect(verify(old)).toEqual(verify(next))
+  expect((await customer.call('PATCH', path, { end_rotation: true })).body.secrets).toHaveLength(1)
+  await stand.addEvents(customer.customerId, ['b'])
+  await stand.until('the event', () => stand.received.length === 2)
+  expect(verify(next)).toBeDefined()
+  expect(() => verify(old)).toThrow()
+})
+
+it('a replay sends the events after a sequence again, with the same ids, and what waits only once', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  stand.answer = ({ event }) => (event.data.ref_id === 'b' ? 500 : 200)
+  await stand.addEvents(customer.customerId, ['a', 'b', 'c'])
+  await stand.until('the events', () => stand.received.length === 3)
+  const ids = new Map(stand.received.map(({ event, headers }) => [event.sequence, headers['webhook-id']]))
+  stand.answer = () => 200
+  stand.received.splice(0)
+  const path = `/v2/webhooks/endpoints/${endpoint.id}/replay`
+  expect((await customer.call('POST', path, { after: 1 })).body.last_sequence).toBe(1)
+  await stand.until('the events', () => stand.received.length === 3)
+  await stand.idle()
+  expect(new Map(stand.received.map(({ event, headers }) => [event.sequence, headers['webhook-id']]))).toEqual(ids)
+  expect((await endpointOf(customer, endpoint.id)).last_sequence).toBe(4)
+  expect((await customer.call('POST', path, { after: 5 })).status).toBe(400)
 })
