@@ -2,22 +2,30 @@
  * The signed requests of one round to one endpoint, with their log. The endpoint's name is resolved once for all of them.
  * The answers' bodies are not read.
  */
-import { resolveByMachine } from '../../platform/webhooks/request.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Counter } from '../../platform/base/metrics.ts'
+import { type Resolve, resolveByMachine } from '../../platform/webhooks/request.ts'
 import { postSigned } from '../../platform/webhooks/signed-request.ts'
 import type { Claim } from './claims.ts'
 import type { Failure, SentEvent, SentRequest } from './round.ts'
-import type { WebhookSenderOptions } from './sender.ts'
 
-type Options = Pick<WebhookSenderOptions, 'clock' | 'allowPrivate' | 'requests' | 'resolve'>
+export interface RequestOptions {
+  readonly clock: Clock
+  /** The setting `webhooks.allow_private`. */
+  readonly allowPrivate: () => boolean
+  readonly requests: Counter<'outcome'>
+  /** Default: the operating system's resolver. */
+  readonly resolve?: Resolve
+}
 
 export class EndpointRequests {
-  readonly #options: Options
+  readonly #options: RequestOptions
   readonly #url: string
   readonly #secrets: readonly string[]
   readonly #sent: (Omit<SentRequest, 'milliseconds_ago'> & { readonly begin: number })[] = []
   #addresses: Promise<readonly string[]> | undefined
 
-  constructor(options: Options, { url }: Pick<Claim, 'url'>, secrets: readonly string[]) {
+  constructor(options: RequestOptions, { url }: Pick<Claim, 'url'>, secrets: readonly string[]) {
     this.#options = options
     this.#url = url
     this.#secrets = secrets

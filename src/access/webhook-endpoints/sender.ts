@@ -6,35 +6,27 @@
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
-import type { Counter } from '../../platform/base/metrics.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { DueWorker } from '../../platform/store/due-worker.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import type { RawBuilder } from '../../platform/store/sql.ts'
-import type { Resolve } from '../../platform/webhooks/request.ts'
 import type { Directory } from '../clients/directory.ts'
 import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { type Claim, claimEndpoints } from './claims.ts'
-import { EndpointRequests } from './endpoint-requests.ts'
+import { EndpointRequests, type RequestOptions } from './endpoint-requests.ts'
 import { EVENTS_CHANNEL, readNew, readWaiting, testEvent, type Wanted, watchEvents } from './events-to-send.ts'
 import { deleteOldRequests, type Round, recordRound } from './progress.ts'
 import { type RoundResult, runRound } from './round.ts'
 import { decryptSecrets } from './secrets.ts'
 import { ENDPOINTS_CHANNEL } from './store.ts'
 
-export interface WebhookSenderOptions {
+export interface WebhookSenderOptions extends RequestOptions {
   readonly db: Db
-  readonly clock: Clock
   readonly log: Log
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
   readonly directory: Pick<Directory, 'client' | 'customer'>
   readonly encryptionKey: EncryptionKey | undefined
-  /** The setting `webhooks.allow_private`. */
-  readonly allowPrivate: () => boolean
-  readonly requests: Counter<'outcome'>
-  /** Default: the operating system's resolver. */
-  readonly resolve?: Resolve
 }
 
 /** Endpoints with a round at a time. */

@@ -1,4 +1,4 @@
-/** Which addresses an endpoint may have. The addresses behind a name are checked with each request. Pure. */
+/** Which addresses an endpoint may have. The addresses behind a name are checked with each request. */
 import { isLoopbackHost } from '../../platform/webhooks/addresses.ts'
 
 const URL_CHARACTERS_MAX = 2_000

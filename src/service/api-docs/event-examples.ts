@@ -1,4 +1,6 @@
-/** The descriptions and examples of the operations on events. Pure. */
+/** The descriptions and examples of the operations on events and webhook endpoints. Pure. */
+import { WEBHOOK_EXAMPLES } from './webhook-examples.ts'
+
 const EVENT = {
   id: '00000000-002a-8c1d-a7e2-4b6f0d913c58',
   sequence: 42,
@@ -29,4 +31,5 @@ export const EVENT_EXAMPLES = {
     answer: { items: [EVENT] },
   },
   getEvent: { description: '', answered: 'The event', answer: EVENT },
+  ...WEBHOOK_EXAMPLES,
 }

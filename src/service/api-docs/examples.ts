@@ -6,7 +6,6 @@ import type { OperationId } from '../../contract/operations.ts'
 import { DESTINATION_EXAMPLES } from './destination-examples.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { FIAT_AND_LIMIT_EXAMPLES } from './fiat-examples.ts'
-import { WEBHOOK_EXAMPLES } from './webhook-examples.ts'
 
 export interface OperationExample {
   /** The description, in addition to the summary. */
@@ -334,7 +333,6 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getRule: { description: 'In any status.', answered: 'The rule', answer: RULE },
   ...DESTINATION_EXAMPLES,
   ...EVENT_EXAMPLES,
-  ...WEBHOOK_EXAMPLES,
   createRule: {
     description:
       '`source` and `destination` have exactly one member each. The default destination is the rule’s profile. In the ' +
