@@ -18,7 +18,11 @@ import { describeViolations, ROOT, readSourceTree, sourceTreeOf, withoutExceptio
 const AREAS: readonly Area[] = [
   { name: 'platform', imports: [], ranks: [['base'], ['http', 'store', 'webhooks']] },
   { name: 'contract', imports: ['platform'], ranks: [['contract']] },
-  { name: 'access', imports: ['platform', 'contract'], ranks: [['notices'], ['clients'], ['events'], ['operators']] },
+  {
+    name: 'access',
+    imports: ['platform', 'contract'],
+    ranks: [['notices'], ['clients'], ['events'], ['webhook-endpoints'], ['operators']],
+  },
   {
     name: 'streaming',
     imports: ['platform', 'contract', 'access'],
