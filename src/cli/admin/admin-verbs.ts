@@ -18,6 +18,7 @@ import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { SCREENING_NOUNS } from './admin-screening-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
+import { WEBHOOK_NOUNS } from './admin-webhook-verbs.ts'
 
 const AUDIT: AdminNoun = {
   name: 'audit',
@@ -42,6 +43,7 @@ const AUDIT: AdminNoun = {
 
 export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...ACCESS_NOUNS,
+  ...WEBHOOK_NOUNS,
   ...ACCOUNT_NOUNS,
   ...ADDRESS_NOUNS,
   ...RULE_NOUNS,
