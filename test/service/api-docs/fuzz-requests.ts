@@ -188,6 +188,7 @@ function kindIn(path: string): string {
   if (path.includes('/fiat-accounts/')) return 'fiat account'
   if (path.includes('/transfers/')) return 'transfer'
   if (path.includes('/events/')) return 'event'
+  if (path.includes('/webhooks/endpoints/')) return 'webhook endpoint'
   if (path.includes('/orchestrations/')) return 'orchestration'
   return path.includes('/profiles/') ? 'profile' : 'account'
 }

@@ -132,13 +132,14 @@ function learn(known: Known, body: Node): void {
     if (typeof record.id !== 'string') continue
     known.add('id', record.id)
     if (record.members !== undefined) known.add('account', record.id)
-    if (record.source !== undefined) known.add('rule', record.id)
+    if (record.specversion === undefined && record.source !== undefined) known.add('rule', record.id)
     if (record.compatible_crypto_networks !== undefined) known.add('deposit address', record.id)
     if (record.crypto_network !== undefined && record.usable_at !== undefined)
       known.add('destination address', record.id)
     if (record.memo_id !== undefined) known.add('fiat instructions', record.id)
     if (record.unverified !== undefined) known.add('fiat account', record.id)
     if (record.direction !== undefined) known.add('transfer', record.id)
+    if (record.last_sequence !== undefined) known.add('webhook endpoint', record.id)
     if (record.specversion !== undefined) known.add('event', record.id)
     for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
       if (typeof record[name] === 'string') known.add(kind, record[name])
@@ -165,7 +166,7 @@ describe('random requests', () => {
     known.add('orchestration', await moveFunds(profileId))
     const { rule } = await createAsInExample('createRule', { profile_id: profileId })
     known.add('rule', rule.id)
-    for (const made of ['createCryptoDestinationAddress', 'createFiatAccount'])
+    for (const made of ['createCryptoDestinationAddress', 'createFiatAccount', 'createWebhookEndpoint'])
       learn(known, await createAsInExample(made, {}))
     learn(known, await createAsInExample('createFiatDepositInstructions', { profile_id: profileId }))
     for (const identity of ['person-1', 'person-2']) known.add('identity', identity)
@@ -175,6 +176,7 @@ describe('random requests', () => {
       ['createRule', new Set([200])],
       ['createCryptoDestinationAddress', new Set([200])],
       ['createFiatAccount', new Set([200])],
+      ['createWebhookEndpoint', new Set([200])],
     ])
     for (let count = 0; count < REQUESTS_PER_OPERATION * operations.length; count++) {
       const described = operations[count % operations.length]!

@@ -130,6 +130,19 @@ async function newClient(): Promise<{ readonly id: string; readonly secretId: st
   return { id: made.body.client_id, secretId: made.body.secrets[0].id }
 }
 
+/** A new customer's path, and the body that creates its webhook endpoint. */
+async function endpointOfNewCustomer() {
+  const customerId = await newCustomer()
+  const client = await ask('POST', `/customers/${customerId}/clients`, { name: 'feed', scopes: [] })
+  const body = { client_id: client.body.client_id, url: 'https://example.com/tidegate' }
+  return { path: `/customers/${customerId}/webhook-endpoints`, body }
+}
+
+async function newEndpoint(): Promise<string> {
+  const { path, body } = await endpointOfNewCustomer()
+  return `/webhook-endpoints/${(await ask('POST', path, body)).body.id}`
+}
+
 /** Creates a record for a new customer through the public API. */
 async function newMaker(...scopes: readonly string[]) {
   const { id } = await newClient()
@@ -254,6 +267,31 @@ const WRITES: Readonly<Record<string, Write>> = {
   'POST /customers/:id/security-contacts/test': {
     action: 'notice.test',
     prepare: async () => ({ path: `/customers/${await newCustomer()}/security-contacts/test` }),
+    again: 'another change',
+  },
+  'POST /customers/:id/webhook-endpoints': {
+    action: 'webhook_endpoint.create',
+    prepare: endpointOfNewCustomer,
+    again: 'another change',
+  },
+  'PATCH /webhook-endpoints/:id': {
+    action: 'webhook_endpoint.update',
+    prepare: async () => ({ path: await newEndpoint(), body: { status: 'PAUSED' } }),
+    again: 'unchanged',
+  },
+  'DELETE /webhook-endpoints/:id': {
+    action: 'webhook_endpoint.delete',
+    prepare: async () => ({ path: await newEndpoint() }),
+    again: 'unchanged',
+  },
+  'POST /webhook-endpoints/:id/test': {
+    action: 'webhook_endpoint.test',
+    prepare: async () => ({ path: `${await newEndpoint()}/test` }),
+    again: 'another change',
+  },
+  'POST /webhook-endpoints/:id/replay': {
+    action: 'webhook_endpoint.replay',
+    prepare: async () => ({ path: `${await newEndpoint()}/replay`, body: { after: 0 } }),
     again: 'another change',
   },
   'POST /customers/:id/clients': {
