@@ -421,6 +421,11 @@ const PANELS = [
     ['max(tidegate_notices_oldest_seconds{NODE})', 'oldest unsent, in seconds'],
     ['sum by (channel, outcome) (increase(tidegate_notices_sends_total{NODE}[5m]))', '{{channel}} {{outcome}}'],
   ]),
+  panel('Customers’ webhook endpoints', 'short', [
+    ['max by (state) (tidegate_webhooks_endpoints{NODE})', '{{state}}'],
+    ['sum by (outcome) (increase(tidegate_webhooks_requests_total{NODE}[5m]))', 'requests {{outcome}}'],
+  ]),
+  panel('Oldest event without a request', 's', [['max(tidegate_webhooks_oldest_seconds{NODE})', 'oldest']]),
   section('Orchestrations'),
   panel('Steps of orchestrations', 'short', [
     ['sum by (result) (increase(tidegate_orchestration_steps_total{NODE}[5m]))', '{{result}}'],
