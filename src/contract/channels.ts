@@ -3,9 +3,11 @@
  * of extended params. Requests, metrics, the subscription list and the AsyncAPI document are derived from the rows. Pure.
  */
 import {
+  AFTER,
   BEST_LEVELS,
   BOOK_LEVELS,
   BOOK_STATUS,
+  CHANGED_OBJECT,
   IDENTITY,
   type JsonSchema,
   MARKET,
@@ -37,6 +39,8 @@ interface Channel {
   /** Whether the channel exists in the extended protocol only. */
   readonly extendedOnly?: true
   readonly extendedParams: readonly ExtendedParam[]
+  /** The optional params where a subscription names no market. Absent: none. */
+  readonly freeParams?: JsonSchema
   /**
    * Whether the reply to a subscribe request with `resume` reports whether the subscription continues from the cursor.
    * False where the first message is otherwise complete. Executions would be lost without notice.
@@ -133,6 +137,44 @@ export const CHANNELS = {
           venue: 'engine',
         },
       ],
+    },
+  },
+  events: {
+    perMarket: false,
+    extendedOnly: true,
+    extendedParams: [],
+    freeParams: { after: AFTER },
+    acknowledgesResume: false,
+    schemaName: 'Event',
+    summary: 'The customer’s events, in order, without gaps. Needs the scope `events:read_event` too',
+    payload: {
+      id: text('The same in every repetition'),
+      sequence: { type: 'integer', minimum: 1, description: 'Ascending. Those the client may not see are missing' },
+      type: text('As in GET /v2/events'),
+      source: word('tidegate'),
+      time: { ...MILLISECONDS, description: 'When the change was committed' },
+      specversion: word('1.0'),
+      subject: text('The changed object: `object_type/id`'),
+      object: word('event'),
+      is_test: { type: 'boolean' },
+      data: CHANGED_OBJECT,
+    },
+    example: {
+      id: '00000000-0007-8b1a-a4f0-93c2d51e6a77',
+      sequence: 7,
+      type: 'transfer.deposit.completed',
+      source: 'tidegate',
+      time: '2026-11-20T12:00:00.123Z',
+      specversion: '1.0',
+      subject: 'transfer/019ab0f2-6f0e-7c44-8f3e-5f2b6d1c9a10',
+      object: 'event',
+      is_test: false,
+      data: {
+        object_type: 'transfer',
+        id: '019ab0f2-6f0e-7c44-8f3e-5f2b6d1c9a10',
+        status: 'COMPLETED',
+        changed_at: '2026-11-20T12:00:00.120Z',
+      },
     },
   },
   heartbeat: {

@@ -122,6 +122,24 @@ export const BOOK_STATUS = withOptional(
   },
 )
 
+/** A param for events. */
+export const AFTER = {
+  type: 'integer',
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'A sequence: the events after it are sent. Absent: those after the subscription',
+}
+
+/** An event's `data`. */
+export const CHANGED_OBJECT = withOptional(
+  object('ChangedObject', {
+    object_type: text('The object’s kind'),
+    id: text('The object’s id'),
+    changed_at: MILLISECONDS,
+  }),
+  { ref_id: text('Its `ref_id`, if it has one'), status: text('Its status after the change') },
+)
+
 /** An object with these required members. Further members may be added, and clients must ignore them. */
 export function object(title: string, properties: JsonSchema): JsonSchema {
   return { title, type: 'object', required: Object.keys(properties), properties }

@@ -77,7 +77,7 @@ export async function readEvents(
     order by sequence limit ${limit}
   `.execute(tables)
   const first = rows[0]
-  if (first === undefined) await requireKept(tables, reader.customerId, after)
+  if (first === undefined) await requireKept(db, reader.customerId, after)
   else if (BigInt(first.sequence) > after + 1n) throw new EventsExpired(BigInt(first.sequence))
   const objects = reader.scopes === undefined ? undefined : new Set<string>(readableObjects(reader.scopes))
   const visible = rows.filter(
@@ -99,14 +99,14 @@ export async function readEvents(
 }
 
 /** Throws `EventsExpired` unless every event after the sequence is kept. */
-async function requireKept(tables: Kysely<EventTables>, customerId: string, after: bigint): Promise<void> {
+export async function requireKept(db: Db, customerId: string, after: bigint): Promise<void> {
   const { rows } = await sql<{ readonly oldest: string }>`
     select coalesce(
       (select min(sequence) from events where customer_id = ${customerId}),
       (select last_sequence + 1 from event_counters where customer_id = ${customerId}),
       1
     ) as oldest
-  `.execute(tables)
+  `.execute(db.tables())
   const oldest = BigInt(rows[0]?.oldest ?? 1)
   if (after + 1n < oldest) throw new EventsExpired(oldest)
 }
@@ -134,7 +134,7 @@ export async function listEvents(
   let query = visibleTo(tables, { customerId, scopes: undefined })
   if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
   if (after !== undefined) {
-    await requireKept(tables, customerId, after)
+    await requireKept(db, customerId, after)
     query = query.where('sequence', '>', after.toString())
     // The list's order begins with the time, and no event after this one is earlier.
     query = query.where(

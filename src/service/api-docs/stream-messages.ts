@@ -76,7 +76,7 @@ const freeEntries = freeChannels.map((type) => ({
   title: `${CHANNELS[type].schemaName}Entry`,
   type: 'object',
   required: ['type'],
-  properties: { type: word(type), params: { title: 'NoParams', type: ['object', 'null'], maxProperties: 0 } },
+  properties: { type: word(type), params: freeParams(type) },
 }))
 /** An entry in the list of subscriptions. */
 const listedMarket = object('ListedMarketEntry', {
@@ -108,7 +108,13 @@ const answeredEntry = {
       description: extendedOnly('For executions with `resume`: whether they continue from the cursor without a gap'),
     },
     error: code,
-    message: text('For a failed entry: the reason, for people. For a removed or changed market: which of the two'),
+    message: text(
+      'For a failed entry, or a subscription which the service has ended: the reason, for people. For a removed or changed market: which of the two',
+    ),
+    oldest_sequence: {
+      type: 'integer',
+      description: extendedOnly('With `events_expired`: the oldest kept event’s sequence'),
+    },
   },
 }
 
@@ -201,6 +207,13 @@ export const DATA = Object.fromEntries(channelTypes.map((type) => [type, data(ty
   ChannelType,
   StreamMessage
 >
+
+function freeParams(type: ChannelType): Json {
+  const row: { readonly schemaName: string; readonly freeParams?: JsonSchema } = CHANNELS[type]
+  const { schemaName, freeParams: properties } = row
+  if (properties === undefined) return { title: 'NoParams', type: ['object', 'null'], maxProperties: 0 }
+  return { title: `${schemaName}Params`, type: ['object', 'null'], properties, additionalProperties: false }
+}
 
 function request(type: 'subscribe' | 'unsubscribe'): Json {
   const items = { title: 'RequestedEntry', oneOf: [...marketEntries, ...freeEntries] }

@@ -11,10 +11,10 @@ import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '..
 import { levelsAfter } from '../market/view.ts'
 import { BASE } from '../sequencing/frame.ts'
 import { CatchUp } from './catch-up.ts'
-import type { Hub, LaggingParty } from './hub.ts'
+import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
 import { Outbox, type OutboxOwner, type OutboxTransport } from './outbox.ts'
-import type { ChannelState, MarketSubscription, Subscriber } from './subscription.ts'
+import type { ChannelState, LaggingParty, MarketSubscription, Subscriber } from './subscription.ts'
 
 const HIGH_WATER_BYTES = 65_536
 /** Undecoded bytes above which the subscriber has overflowed. A SNAPSHOT with 46,000 levels has 2 MB. */

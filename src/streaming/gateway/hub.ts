@@ -14,6 +14,7 @@ import type { Bus } from '../sequencing/bus.ts'
 import { heartbeatText, textFrame } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica } from '../sequencing/replica.ts'
+import type { EventStreams } from './event-subscription.ts'
 import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { Chunk, type Outbox, type OutboxTotals, type TransportPort } from './outbox.ts'
@@ -22,7 +23,7 @@ import type { SessionLimits } from './requests.ts'
 import { type ListedMarket, type MarketFollowing, ServedMarkets } from './served-markets.ts'
 import { type Heartbeat, Session, type SessionHost } from './session.ts'
 import { SessionIndex } from './session-index.ts'
-import type { Subscriber } from './subscription.ts'
+import type { LaggingParty, Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
 import { WriteGrid } from './write-grid.ts'
@@ -47,17 +48,13 @@ export interface HubSettings extends SessionLimits {
 
 type Delivery = Omit<TracedUpdate, 'writtenMilliseconds'>
 
-/** A session, or a self-audit subscriber. The hub calls it at the end of a tick to catch up. */
-export interface LaggingParty {
-  /** Sends owed messages until `untilMilliseconds` on the monotonic clock. True when more is left. */
-  catchUp(untilMilliseconds: number): boolean
-}
-
 export interface HubOptions {
   readonly replicas: readonly Replica[]
   readonly bus: Bus
   /** Absent where every market is followed. */
   readonly following?: MarketFollowing | undefined
+  /** Absent: no connection can follow events. */
+  readonly events?: EventStreams | undefined
   readonly clock: Clock
   readonly log: Log
   readonly metrics: GatewayMetrics
@@ -75,6 +72,7 @@ export class Hub implements SessionHost {
   readonly log: Log
   readonly limits: SessionLimits
   readonly totals: OutboxTotals
+  readonly events: EventStreams | undefined
   readonly #options: Omit<HubOptions, 'replicas'>
   readonly served: ServedMarkets
   readonly #sessions = new SessionIndex<Session>()
@@ -110,6 +108,7 @@ export class Hub implements SessionHost {
     this.log = options.log
     this.limits = settings
     this.totals = metrics.totals
+    this.events = options.events
     this.served = new ServedMarkets((replica) => this.#createMarket(replica), options.following)
     for (const replica of replicas) this.addMarket(replica)
     this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#sendHeartbeats(sessions))

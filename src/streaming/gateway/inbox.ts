@@ -7,6 +7,12 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { TokenBucket } from '../../platform/base/token-bucket.ts'
 
+/**
+ * This many entries in a request, or in a list in its reply, cost as much rate (`stream.inbound_per_second`) as one
+ * message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
+ */
+const ENTRIES_PER_MESSAGE = 50
+
 export interface InboundMessage {
   readonly data: Buffer
   readonly isBinary: boolean
@@ -20,13 +26,31 @@ export class Inbox {
   #messages: InboundMessage[] = []
   /** The messages after those. */
   #packed: PackedMessages | undefined
+  /** A taken message whose answer is not ready. */
+  #held: InboundMessage | undefined
+  #isHolding = false
 
   constructor(clock: Clock, perSecond: number, burst: number) {
     this.#rate = new TokenBucket(clock, perSecond, burst)
   }
 
   get isEmpty(): boolean {
-    return this.#messages.length === 0 && this.#packed === undefined
+    return this.#messages.length === 0 && this.#packed === undefined && this.#held === undefined
+  }
+
+  /** Whether a message waits for the rate alone. */
+  get canTake(): boolean {
+    return !this.isEmpty && !this.#isHolding
+  }
+
+  /** Puts back a taken message, which is the next one, at no cost, after `release`. */
+  hold(message: InboundMessage): void {
+    this.#held = message
+    this.#isHolding = true
+  }
+
+  release(): void {
+    this.#isHolding = false
   }
 
   put(message: InboundMessage): void {
@@ -41,6 +65,11 @@ export class Inbox {
   /** The next message if the rate allows it now, else how many milliseconds it has to wait. */
   take(): InboundMessage | { readonly waitMilliseconds: number } | undefined {
     if (this.isEmpty) return undefined
+    if (this.#held !== undefined) {
+      const held = this.#held
+      this.#held = undefined
+      return held
+    }
     const waitMilliseconds = this.#rate.take()
     if (waitMilliseconds > 0) return { waitMilliseconds }
     const message = this.#messages.shift() ?? this.#packed?.take()
@@ -50,14 +79,15 @@ export class Inbox {
     return message
   }
 
-  /** Charges a taken message's cost beyond one. Later messages wait for it. */
-  charge(cost: number): void {
-    this.#rate.charge(cost)
+  /** Charges a taken message's entries. Later messages wait for them. */
+  charge(entryCount: number): void {
+    this.#rate.charge(entryCount / ENTRIES_PER_MESSAGE)
   }
 
   clear(): void {
     this.#messages = []
     this.#packed = undefined
+    this.#held = undefined
   }
 }
 

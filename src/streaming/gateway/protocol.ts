@@ -18,10 +18,12 @@ import { elementTexts, memberTexts } from '../../platform/base/json-text.ts'
 import { isObject } from '../../platform/base/json-value.ts'
 import type { ChannelParams } from './subscription.ts'
 
-/** One market's channel, or the heartbeat (with an empty market), with the extended protocol's params. */
+/** One market's channel, or a channel without one (its market is empty), with the extended protocol's params. */
 export interface ChannelKey extends ChannelParams {
   readonly type: ChannelType
   readonly market: string
+  /** For events: the sequence to begin after. Undefined: the customer's last one. */
+  readonly after?: bigint | undefined
 }
 
 /** The markets and limits for validating a request. */
@@ -46,6 +48,8 @@ export interface ExtendedRules {
 export interface EntryProblem {
   readonly error: StreamErrorCode
   readonly message: string
+  /** With `events_expired`. */
+  readonly oldestSequence?: bigint
 }
 
 /** One entry in `channels`: its `type` and `params` as text, byte for byte as sent, and its meaning. */
@@ -167,9 +171,8 @@ function readEntry(
   if (!channels.includes(channel)) {
     return problem('UNKNOWN_CHANNEL', `the channel type must be one of ${channels.join(', ')}`)
   }
-  return CHANNELS[channel].perMarket
-    ? readMarketParams(channel, sent.params, checkMarket, extended)
-    : readHeartbeatParams(channel, sent.params)
+  if (CHANNELS[channel].perMarket) return readMarketParams(channel, sent.params, checkMarket, extended)
+  return channel === 'events' ? readEventParams(sent.params) : readHeartbeatParams(channel, sent.params)
 }
 
 function readMarketParams(
@@ -227,6 +230,18 @@ function readHeartbeatParams(type: ChannelType, params: unknown): ChannelKey | E
   return { type, market: '' }
 }
 
+function readEventParams(params: unknown): ChannelKey | EntryProblem {
+  const key = { type: 'events', market: '' } as const
+  if (params === undefined || params === null) return key
+  if (!isObject(params)) return paramsProblem('params must be an object, or absent')
+  const unknown = Object.keys(params).find((name) => name !== 'after')
+  if (unknown !== undefined) return paramsProblem(`params has the unknown member ${shown(unknown)}`)
+  const { after } = params
+  if (after === undefined) return key
+  if (typeof after === 'number' && Number.isSafeInteger(after) && after >= 0) return { ...key, after: BigInt(after) }
+  return paramsProblem('params.after must be a sequence: a whole number from 0 on')
+}
+
 /** Longest client text repeated in a message. */
 const SHOWN_LENGTH_MAX = 40
 
@@ -274,10 +289,15 @@ export function entriesReply(type: 'subscribe' | 'unsubscribe', outcomes: readon
     const outcome =
       failure === undefined
         ? `"success":true${resumed === undefined ? '' : `,"resumed":${resumed}`}`
-        : `"success":false,"error":"${failure.error}","message":${JSON.stringify(failure.message)}`
+        : `"success":false,${problemMembers(failure)}`
     return `{${echo}${echo === '' ? '' : ','}${outcome}}`
   })
   return `{"type":"${type}","channels":[${entries.join()}]}`
+}
+
+function problemMembers({ error, message, oldestSequence }: EntryProblem): string {
+  const oldest = oldestSequence === undefined ? '' : `,"oldest_sequence":${oldestSequence}`
+  return `"error":"${error}","message":${JSON.stringify(message)}${oldest}`
 }
 
 /** The reply to subscription_list. */
@@ -297,6 +317,11 @@ const END_MESSAGES: Readonly<Record<MarketEnd, string>> = {
 export function endedNotice(keys: readonly ChannelKey[], end: MarketEnd): string {
   const channels = keys.map((key) => ({ ...entryOf(key), success: true, message: END_MESSAGES[end] }))
   return JSON.stringify({ type: 'unsubscribe', channels })
+}
+
+/** The unsolicited notice that the subscription to events ended for this reason. */
+export function eventsEndedNotice(reason: EntryProblem): string {
+  return `{"type":"unsubscribe","channels":[{"type":"events","success":true,${problemMembers(reason)}}]}`
 }
 
 function entryOf({ type, market, depth, intervalMilliseconds, attribution }: ChannelKey): object {

@@ -33,12 +33,6 @@ import type { MarketSubscription, Subscriber } from './subscription.ts'
 const REVOKED_CUT_MILLISECONDS = 1_000
 const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
 
-/**
- * This many entries in a request, or in a list in its reply, cost as much rate (`stream.inbound_per_second`) as one
- * message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
- */
-const ENTRIES_PER_MESSAGE = 50
-
 /** One heartbeat: its instant, and the chunk shared by all base-protocol sessions. */
 export interface Heartbeat {
   readonly instant: Instant
@@ -83,7 +77,7 @@ export class Session implements OutboxOwner, Subscriber {
   readonly #pongs = new Pongs()
   /** The unanswered ping's data. A pong is never queued behind bytes that a slow peer has not read. */
   #owedPong: Buffer | undefined
-  /** Unsolicited notices for when the outbox is not blocked; at most one per market. */
+  /** Unsolicited notices for when the outbox is not blocked; at most one per market, and one about events. */
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 
@@ -104,7 +98,15 @@ export class Session implements OutboxOwner, Subscriber {
     const gathers = writeIntervalMilliseconds > 0
     this.outbox = new Outbox({ transport, highWaterBytes, gathers, totals: host.totals, owner: this })
     this.#catchUp = new CatchUp(host.clock, this, this.#extended === undefined ? BASE : EXTENDED)
-    this.#requests = new Requests({ host, catchUp: this.#catchUp, extended: this.#extended })
+    this.#requests = new Requests({
+      host,
+      catchUp: this.#catchUp,
+      extended: this.#extended,
+      token,
+      outbox: this.outbox,
+      notify: (notice) => this.#notify(notice),
+      onInternalError: (error) => this.#fail(error),
+    })
     if (host.limits.closesExpired) {
       this.#expiryTimer = scheduleAt(host.clock, token.expiresAtMilliseconds, () => this.close('tokenExpired'))
     }
@@ -164,6 +166,7 @@ export class Session implements OutboxOwner, Subscriber {
   onUnblocked(): void {
     this.#sendPong()
     this.#sendNotices()
+    this.#requests.resume()
     this.#host.queueCatchUp(this)
     this.#host.queueRequests(this)
     this.#setReading()
@@ -234,9 +237,7 @@ export class Session implements OutboxOwner, Subscriber {
       if (outcome === 'done' || outcome === 'more') return outcome === 'more'
       this.close(outcome)
     } catch (error) {
-      // What this client holds is unknown now, so it has to reconnect. Other sessions are not affected.
-      this.#noteInternalError(error)
-      this.close('internal')
+      this.#fail(error)
     }
     return false
   }
@@ -274,9 +275,7 @@ export class Session implements OutboxOwner, Subscriber {
   /** Ends the subscriptions to a removed or changed market, and notifies the peer after its pending data. */
   endMarket(market: string, end: MarketEnd): void {
     const notice = this.#requests.endMarket(market, end)
-    if (notice === undefined) return
-    this.#notices.push(notice)
-    this.#sendNotices()
+    if (notice !== undefined) this.#notify(notice)
   }
 
   /** Forgets its positions in markets that are no longer followed, where it has no channel. */
@@ -313,7 +312,7 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   get #canAnswer(): boolean {
-    return this.#state === 'open' && !this.outbox.isBlocked && !this.#inbox.isEmpty
+    return this.#state === 'open' && !this.outbox.isBlocked && this.#inbox.canTake
   }
 
   #release(): void {
@@ -352,9 +351,18 @@ export class Session implements OutboxOwner, Subscriber {
 
   #answer(message: InboundMessage): void {
     try {
-      const { text, entryCount, heartbeat, errors } = this.#requests.answer(message)
+      const answer = this.#requests.answer(message)
+      if (answer instanceof Promise) {
+        this.#inbox.hold(message)
+        void answer.then(() => {
+          this.#inbox.release()
+          if (this.#state === 'open') this.#host.queueRequests(this)
+        })
+        return
+      }
+      const { text, entryCount, heartbeat, errors } = answer
       for (const error of errors) this.#noteInternalError(error)
-      this.#inbox.charge(entryCount / ENTRIES_PER_MESSAGE)
+      this.#inbox.charge(entryCount)
       if (heartbeat === 'stop') this.#host.stopHeartbeat(this)
       this.#reply(text)
       if (heartbeat === 'start') this.#host.startHeartbeat(this)
@@ -365,9 +373,20 @@ export class Session implements OutboxOwner, Subscriber {
     }
   }
 
+  /** What this client holds is unknown now, so it has to reconnect. Other sessions are not affected. */
+  #fail(error: unknown): void {
+    this.#noteInternalError(error)
+    this.close('internal')
+  }
+
   #noteInternalError(error: unknown): void {
     this.#host.countInternalError()
     this.#host.log.error({ connection: this.id, err: error }, 'internal error in a connection')
+  }
+
+  #notify(notice: string): void {
+    this.#notices.push(notice)
+    this.#sendNotices()
   }
 
   /** Notices wait while the outbox is blocked. Catch-up waits too, so no data is sent before them. */

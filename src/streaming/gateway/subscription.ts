@@ -19,6 +19,12 @@ export interface Subscriber {
   owe(subscription: MarketSubscription): void
 }
 
+/** A session, or a self-audit subscriber. The hub calls it at the end of a tick to catch up. */
+export interface LaggingParty {
+  /** Sends owed messages until `untilMilliseconds` on the monotonic clock. True when more is left. */
+  catchUp(untilMilliseconds: number): boolean
+}
+
 /** Parameters in an extended-protocol subscribe request. Undefined = absent. */
 export interface ChannelParams {
   readonly depth?: number | undefined

@@ -45,19 +45,19 @@ test('an idle period fills the bucket up to the burst and no further', () => {
   expect(taken.filter((each) => each !== undefined && 'data' in each)).toHaveLength(3)
 })
 
-test("a message's cost beyond one has to come back before the next, and no more than a burst is owed", () => {
+test('the entries of a message cost rate, which has to come back before the next, and no more than a burst is owed', () => {
   const clock = new VirtualClock()
   const inbox = new Inbox(clock, 50, 100)
   for (const text of ['a', 'b', 'c', 'd']) inbox.put(message(text))
   inbox.take()
-  inbox.charge(20)
+  inbox.charge(20 * 50)
   // 79 of 100 are left.
   inbox.take()
-  inbox.charge(78)
+  inbox.charge(78 * 50)
   expect(inbox.take()).toEqual({ waitMilliseconds: 20 })
   clock.advance(20)
   expect(inbox.take()).toEqual(message('c'))
-  inbox.charge(1_000_000)
+  inbox.charge(1_000_000 * 50)
   expect(inbox.take()).toEqual({ waitMilliseconds: 2_020 })
 })
 

@@ -10,6 +10,7 @@ import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Problem } from '../../../platform/http/problem.ts'
 import { answerRefusal } from '../../../platform/http/websocket-handshake.ts'
+import type { EventSource } from '../../../streaming/gateway/event-subscription.ts'
 import { createGateway, type Gateway, type OtherConnections } from '../../../streaming/gateway/gateway.ts'
 import { Hub, type HubSettings } from '../../../streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../streaming/gateway/metrics.ts'
@@ -41,13 +42,15 @@ interface GatewayPlace {
   readonly onCount?: (clientId: string) => void
   /** Absent where all markets are followed. */
   readonly following?: MarketFollowing | undefined
+  /** Absent: this process serves no events. */
+  readonly events?: EventSource
 }
 
 /** In the main process, or in a gateway process. */
 export function startGateway(
   parts: GatewayParts,
   replicas: MarketReplicas,
-  { receiptIssuer, onCount, following, ...place }: GatewayPlace,
+  { receiptIssuer, onCount, following, events, ...place }: GatewayPlace,
 ): { readonly hub: Hub; readonly gateway: Gateway } {
   const { config, current } = parts
   const metrics = createGatewayMetrics(parts.metrics)
@@ -55,6 +58,7 @@ export function startGateway(
     ...parts,
     replicas: replicas.all,
     following,
+    events: events && { source: events, directory: parts.directory },
     metrics,
     receipts: createReceiptSigner(parts, receiptIssuer),
     settings: {

@@ -3,6 +3,7 @@
  * the gateway. Every process has it, because each answers for its markets and connections.
  */
 import type { DirectoryLoader } from '../../../access/clients/directory-loader.ts'
+import { EventFeed } from '../../../access/events/event-feed.ts'
 import type { Instant } from '../../../platform/base/clock.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Gateway } from '../../../streaming/gateway/gateway.ts'
@@ -59,7 +60,10 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const { currency } = cluster
   const local = startGatewayProcesses(parts, replicas, currency)
   const receiptIssuer = () => receiptIssuerOf(parts.directory)
-  const { hub, gateway } = startGateway(parts, replicas, { currency, receiptIssuer, following: linked?.followed })
+  const events = new EventFeed({ ...parts, db })
+  parts.lifecycle.started('event feed', () => events.stop())
+  const following = linked?.followed
+  const { hub, gateway } = startGateway(parts, replicas, { currency, receiptIssuer, following, events })
   linked?.followed.start({
     isSubscribed: (symbol) => hub.served.isSubscribed(symbol),
     drop: (symbols) => hub.dropMarkets(symbols.flatMap((symbol) => replicas.renew(symbol) ?? [])),

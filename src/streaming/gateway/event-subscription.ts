@@ -1,0 +1,195 @@
+/**
+ * One session's subscription to its customer's events. One batch at a time is read from the store and sent, and the
+ * next one when the outbox has drained, so a slow client costs one batch and misses nothing. While the store is
+ * unavailable the subscription waits. The client's scopes are read for each batch.
+ */
+import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
+import type { Directory } from '../../access/clients/directory.ts'
+import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import type { EventFollower } from '../../access/events/event-feed.ts'
+import { type EventBatch, EventsExpired } from '../../access/events/read.ts'
+import { EVENT_SCOPE, eventScopes } from '../../access/events/stream-access.ts'
+import { readableObjects } from '../../contract/event-types.ts'
+import { StoreUnavailable } from '../../platform/store/db.ts'
+import { textFrame } from '../sequencing/frame.ts'
+import { Chunk, type Outbox } from './outbox.ts'
+import { type EntryProblem, noEffect } from './protocol.ts'
+
+/** Where events come from: the store, or the main process. */
+export interface EventSource {
+  start(customerId: string, after: bigint | undefined): Promise<bigint>
+  read(customerId: string, after: bigint): Promise<Pick<EventBatch, 'events' | 'examinedTo' | 'isEnd'>>
+  follow(customerId: string, follower: EventFollower): (() => void) | undefined
+}
+
+export interface EventStreams {
+  readonly source: EventSource
+  readonly directory: Directory
+}
+
+export interface EventSubscriptionOptions {
+  readonly streams: EventStreams
+  readonly token: AccessToken
+  readonly outbox: Pick<Outbox, 'isBlocked' | 'sendChunk'>
+  /** The service has ended the subscription. */
+  readonly onEnd: (reason: EntryProblem) => void
+  readonly onInternalError: (error: unknown) => void
+}
+
+/** The sequence to begin after, or why there is none. */
+type Start = { readonly position: bigint } | { readonly problem: EntryProblem } | { readonly error: unknown }
+
+const MISSING_SCOPE: EntryProblem = {
+  error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+  message: `the channel events needs the scope ${EVENT_SCOPE}, in the token and for its client`,
+}
+
+export class EventSubscription implements EventFollower {
+  readonly #options: EventSubscriptionOptions
+  #start: Start | undefined
+  /** Of the last sent event, or a later one that the client may not see. */
+  #position = 0n
+  #isActive = false
+  #isReading = false
+  /** There may be events that no read has found yet. */
+  #isBehind = false
+  #release: () => void = () => undefined
+
+  constructor(options: EventSubscriptionOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Finds the sequence to begin after, for `begin`. Undefined: `begin` can be called now. The promise never rejects.
+   * @param after undefined: the customer's last sequence
+   */
+  prepare(after: bigint | undefined): Promise<void> | undefined {
+    if (this.#isActive || this.#start !== undefined || this.#scopes === undefined) return undefined
+    const { streams, token } = this.#options
+    return streams.source.start(token.customerId, after).then(
+      (position) => {
+        this.#start = { position }
+      },
+      (error: unknown) => {
+        this.#start = startAfter(error, after)
+      },
+    )
+  }
+
+  /** The request is answered. */
+  forgetStart(): void {
+    this.#start = undefined
+  }
+
+  /** Begins the subscription. Returns why it cannot. */
+  begin(): EntryProblem | undefined {
+    const start = this.#start
+    this.#start = undefined
+    if (this.#scopes === undefined) return MISSING_SCOPE
+    if (start === undefined) return noEffect('a request can have one entry for events').problem
+    if ('error' in start) throw start.error
+    if ('problem' in start) return start.problem
+    const { streams, token } = this.#options
+    const unfollow = streams.source.follow(token.customerId, this)
+    if (unfollow === undefined) return noEffect('the limit of event subscriptions per process is reached').problem
+    const endWatch = streams.directory.onChange((affected) => this.#accessChanged(affected))
+    this.#release = () => {
+      unfollow()
+      endWatch()
+    }
+    this.#isActive = true
+    this.#position = start.position
+    this.wake()
+    return undefined
+  }
+
+  wake(last?: bigint): void {
+    if (!this.#isActive || (last !== undefined && last <= this.#position)) return
+    this.#isBehind = true
+    this.resume()
+  }
+
+  /** The outbox takes data again. */
+  resume(): void {
+    if (!this.#isBehind || this.#isReading) return
+    this.#isReading = true
+    this.#readAll()
+      .catch((error: unknown) => {
+        if (this.#isActive) this.#options.onInternalError(error)
+      })
+      .finally(() => {
+        this.#isReading = false
+      })
+  }
+
+  end(): void {
+    this.#isActive = false
+    this.#isBehind = false
+    this.#start = undefined
+    this.#release()
+    this.#release = () => undefined
+  }
+
+  get #scopes(): ReadonlySet<string> | undefined {
+    const { streams, token } = this.#options
+    return eventScopes(streams.directory, token)
+  }
+
+  #accessChanged({ all, clientIds }: AffectedTokens): void {
+    const isAffected = all || clientIds.has(this.#options.token.clientId)
+    if (isAffected && this.#scopes === undefined) this.#endFor(MISSING_SCOPE)
+  }
+
+  #endFor(reason: EntryProblem): void {
+    this.end()
+    this.#options.onEnd(reason)
+  }
+
+  async #readAll(): Promise<void> {
+    const { streams, token, outbox } = this.#options
+    while (this.#isBehind && !outbox.isBlocked) {
+      this.#isBehind = false
+      try {
+        const batch = await streams.source.read(token.customerId, this.#position)
+        if (!this.#isActive) return
+        // It is read again when the outbox has drained.
+        if (outbox.isBlocked || !this.#send(batch)) this.#isBehind = true
+      } catch (error) {
+        if (!this.#isActive) return
+        if (error instanceof EventsExpired) return this.#endFor(expired(error))
+        // The next poll wakes it.
+        if (error instanceof StoreUnavailable) return
+        throw error
+      }
+    }
+  }
+
+  /** Returns whether there are no later events for now. */
+  #send({ events, examinedTo, isEnd }: Pick<EventBatch, 'events' | 'examinedTo' | 'isEnd'>): boolean {
+    const scopes = this.#scopes
+    if (scopes === undefined) {
+      this.#endFor(MISSING_SCOPE)
+      return true
+    }
+    const objects = new Set<string>(readableObjects(scopes))
+    const visible = events.filter(({ objectType }) => objects.has(objectType))
+    this.#position = examinedTo
+    if (visible.length > 0) {
+      const frames = visible.map(({ text }) => textFrame(`{"channel":"events","payload":${text}}`))
+      this.#options.outbox.sendChunk(new Chunk(Buffer.concat(frames), frames.length))
+    }
+    return isEnd
+  }
+}
+
+/** How to begin although the start could not be read. */
+function startAfter(error: unknown, after: bigint | undefined): Start {
+  if (error instanceof EventsExpired) return { problem: expired(error) }
+  if (!(error instanceof StoreUnavailable)) return { error }
+  if (after !== undefined) return { position: after }
+  return { problem: { error: 'unavailable', message: 'the store cannot be reached: subscribe again later' } }
+}
+
+function expired({ message, oldestSequence }: EventsExpired): EntryProblem {
+  return { error: 'events_expired', message, oldestSequence }
+}
