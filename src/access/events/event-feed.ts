@@ -49,7 +49,7 @@ export class EventFeed {
   #listening: Promise<() => Promise<void>> | undefined
   #timer: Timer | undefined
   #polling: Promise<void> | undefined
-  #refreshedMilliseconds = 0
+  #refreshedMilliseconds = Number.NEGATIVE_INFINITY
   #reading = 0
   readonly #waiting: (() => void)[] = []
   #stopped = false

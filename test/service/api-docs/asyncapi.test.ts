@@ -2,11 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { Directory } from '../../../src/access/clients/directory.ts'
+import { EventsExpired } from '../../../src/access/events/read.ts'
 import { CHANNELS, channelsOf, EXTENDED_SUBPROTOCOL, REQUEST_TYPES } from '../../../src/contract/channels.ts'
 import { STREAM_SCOPE } from '../../../src/contract/scopes.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../../../src/contract/stream-codes.ts'
 import { asyncApiDocument } from '../../../src/service/api-docs/asyncapi.ts'
 import { ASK } from '../../../src/streaming/market/event.ts'
+import type { EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
 import { LiveStream, levels } from '../../streaming/gateway/live-stream.ts'
 import { ApiDocument, type Node, structureFaults } from '../../support/api-document.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
@@ -93,6 +96,22 @@ describe('the AsyncAPI document', () => {
   })
 })
 
+const SAMPLE_EVENTS: EventStreams = {
+  directory: new Directory(),
+  source: {
+    start: async (_customerId, after) => {
+      if (after === 7n) throw new EventsExpired(9n)
+      return after ?? 0n
+    },
+    read: async () => {
+      const event = { ...CHANNELS.events.example, type: 'transfer.deposit.completed', objectType: 'secret' } as const
+      const sample = { ...event, sequence: 1n, objectId: '', text: JSON.stringify(CHANNELS.events.example) }
+      return { events: [sample, sample], examinedTo: 2n, isEnd: true }
+    },
+    follow: () => () => undefined,
+  },
+}
+
 describe('a message of the stream', () => {
   /** Returns the described messages that a text conforms to; requests are sent by the client. */
   const kindsOf = (text: string) =>
@@ -132,15 +151,16 @@ describe('a message of the stream', () => {
     take(client.ask({ type: 'subscription_list' }))
     expect([...seen.keys()].sort()).toEqual(
       Object.keys(messages)
-        .filter((name) => !name.endsWith('.request') && name !== 'publication')
+        .filter((name) => !name.endsWith('.request') && name !== 'publication' && name !== 'events')
         .sort(),
     )
   })
 
-  it('a stream message conforms in the extended protocol too, with every specific member, and requests with every param', () => {
-    const stream = new LiveStream({ depth: 5 })
+  it('a stream message conforms in the extended protocol too, with every specific member, and requests with every param', async () => {
+    const stream = new LiveStream({ depth: 5, events: SAMPLE_EVENTS })
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
-    const client = stream.connect({ subprotocol: EXTENDED_SUBPROTOCOL })
+    const token = { outsideClientName: 'client', scopes: new Set(['events:read_event']) }
+    const client = stream.connect({ subprotocol: EXTENDED_SUBPROTOCOL, token })
     const seen = new Map<string, number>()
     const texts: string[] = []
     const take = (taken: readonly string[]) => {
@@ -160,6 +180,13 @@ describe('a message of the stream', () => {
       { type: 'heartbeat' },
     ]
     ask({ type: 'subscribe', channels })
+    for (const params of [{ after: 7 }, { after: 0 }]) {
+      ask({ type: 'subscribe', channels: [{ type: 'events', params }] })
+      await new Promise(setImmediate)
+      take(client.read())
+      await new Promise(setImmediate)
+      take(client.read())
+    }
     ask({ type: 'subscription_list' })
     for (let commit = 1; commit <= 3; commit++) {
       stream.sequencers.get('AAAUSD')?.setInstrument({ state: 'HALTED', reason: `reason ${commit}` })
@@ -183,7 +210,7 @@ describe('a message of the stream', () => {
     stream.clock.advance(1_000)
     take(client.read())
     const members = ['"stream":', '"prev":', '"digest":', '"resumed":true', '"depth":1', '"interval_ms":100']
-    for (const member of [...members, '"side":"sell"', '"instrument":', '"missed":', '"LOST"', '"origin":']) {
+    for (const member of [...members, '"side":"sell"', '"instrument":', '"missed":', '"LOST"', '"origin":', '"oldest_sequence":']) {
       expect(
         texts.some((text) => text.includes(member)),
         member,

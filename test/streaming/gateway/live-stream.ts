@@ -2,8 +2,10 @@
  * A stream whose markets a test feeds by hand: sequencers, bus, replicas and hub under a virtual clock, and clients that
  * keep the exact text of every message. What the seeded simulation finds by chance is spelled out with this one.
  */
+import type { AccessToken } from '../../../src/access/clients/access-token.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import type { EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
 import { Hub, type HubSettings } from '../../../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../src/streaming/gateway/metrics.ts'
 import type { MarketEnd } from '../../../src/streaming/gateway/protocol.ts'
@@ -14,7 +16,7 @@ import type { ReceiptSigner } from '../../../src/streaming/sequencing/receipt-si
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
-import { FakeTransport } from '../../support/fake-transport.ts'
+import { ANY_TOKEN, FakeTransport } from '../../support/fake-transport.ts'
 import { SETTINGS, testMarket, withdrawAfter } from '../../support/stream-simulation.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
@@ -106,9 +108,8 @@ export class LiveClient {
     stream: LiveStream,
     name: string,
     kernelBytes: number,
-    clientId: string,
-    expiresAtMilliseconds: number,
     subprotocol: string,
+    tokenChanges: Partial<AccessToken>,
   ) {
     this.name = name
     this.#stream = stream
@@ -118,16 +119,7 @@ export class LiveClient {
       () => stream.writeOrder.push(name),
     )
     this.transport.subprotocol = subprotocol
-    const token = {
-      clientId,
-      customerId: 'customer',
-      scopes: new Set<string>(),
-      tokenId: 'token',
-      keyId: 'key',
-      issuedAtSeconds: 0,
-      expiresAtMilliseconds,
-    }
-    this.session = stream.hub.open(this.transport, token)
+    this.session = stream.hub.open(this.transport, { ...ANY_TOKEN, ...tokenChanges })
   }
 
   /** Hands over a message as the socket would, without ending the tick. */
@@ -188,6 +180,8 @@ export interface LiveStreamOptions {
   readonly settings?: Partial<HubSettings>
   readonly executionsKept?: number
   readonly clock?: VirtualClock
+  /** Absent: no session can follow events. */
+  readonly events?: EventStreams
 }
 
 export class LiveStream {
@@ -219,6 +213,7 @@ export class LiveStream {
       settings: { ...SETTINGS, ...options.settings },
       receipts: options.receipts?.(this.clock),
       random: () => this.random(),
+      events: options.events,
     })
   }
 
@@ -228,8 +223,10 @@ export class LiveStream {
     expiresAt = Number.MAX_SAFE_INTEGER,
     name = 'x',
     subprotocol = '',
+    token = {} as Partial<AccessToken>,
   } = {}) {
-    return new LiveClient(this, name, kernelBytes, clientId, expiresAt, subprotocol)
+    const changes = { clientId, expiresAtMilliseconds: expiresAt, ...token }
+    return new LiveClient(this, name, kernelBytes, subprotocol, changes)
   }
 
   /** Every commit of the market is later than the floor. */

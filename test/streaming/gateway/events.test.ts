@@ -1,0 +1,384 @@
+/** The channel `events`: its exact text, scopes, sequences to begin after, slow clients and an unavailable store. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EventFeed } from '../../../src/access/events/event-feed.ts'
+import type { CustomerEvent } from '../../../src/access/events/read.ts'
+import type { Scope } from '../../../src/contract/scopes.ts'
+import { changeTransfers, insertTransfers } from '../../../src/money/transfers/store.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
+import { StoreUnavailable } from '../../../src/platform/store/db.ts'
+import { sql } from '../../../src/platform/store/sql.ts'
+import type { EventSource } from '../../../src/streaming/gateway/event-subscription.ts'
+import { until } from '../../support/awaited.ts'
+import { captureLog } from '../../support/captured-log.ts'
+import { type RestCustomer, RestNode } from '../../support/rest.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+import { type LiveClient, LiveStream } from './live-stream.ts'
+
+const SCOPES: readonly Scope[] = ['events:read_event', 'transfer:read_transfer']
+
+let node: RestNode
+let feed: EventFeed
+/** The feed's: it polls when the test advances it. */
+const clock = new VirtualClock()
+beforeAll(async () => {
+  node = await RestNode.open()
+  feed = new EventFeed({ db: node.db, clock, log: captureLog().log })
+})
+afterAll(async () => {
+  await feed?.stop()
+  await node?.close()
+})
+
+/** Makes events, one for each new transfer. Returns the transfers' ids. */
+async function write({ customerId }: RestCustomer, count = 1): Promise<readonly string[]> {
+  const ids = Array.from({ length: count }, newId)
+  await node.db.transaction((transaction) =>
+    insertTransfers(
+      transaction,
+      ids.map((id) => ({
+        id,
+        customerId,
+        profileId: newId(),
+        accountId: null,
+        asset: 'USDC',
+        amount: 1n,
+        direction: 'CREDIT',
+        type: 'CRYPTO_DEPOSIT',
+        status: 'PENDING',
+        groupId: newId(),
+        createdAt: '2026-11-28T10:00:00.000Z',
+      })),
+    ),
+  )
+  return ids
+}
+
+interface Opened {
+  readonly who: RestCustomer
+  readonly source?: EventSource
+  readonly scopes?: readonly string[]
+  readonly kernelBytes?: number
+  readonly subprotocol?: string
+}
+
+function open({ who, source = feed, scopes = SCOPES, kernelBytes, subprotocol = 'tidegate.v1' }: Opened) {
+  const stream = new LiveStream({ events: { source, directory: node.directory } })
+  stream.snapshot()
+  const { customerId, clientId } = who
+  const token = { customerId, clientId, scopes: new Set(scopes) }
+  return {
+    stream,
+    client: stream.connect({ subprotocol, token, ...(kernelBytes === undefined ? {} : { kernelBytes }) }),
+  }
+}
+
+const connect = (opened: Opened) => open(opened).client
+
+/** Collects what the client reads until there are so many texts. */
+async function texts(client: LiveClient, count: number): Promise<readonly string[]> {
+  const all: string[] = []
+  await until(`${count} messages`, () => all.push(...client.read()) > 0 && all.length >= count)
+  return all
+}
+
+const subscribing = (params?: unknown) => ({ type: 'subscribe', channels: [{ type: 'events', params }] })
+const answerOf = (text: string | undefined) => JSON.parse(text as string).channels[0]
+const sequencesOf = (messages: readonly string[]): readonly number[] =>
+  messages
+    .map((text) => JSON.parse(text))
+    .flatMap(({ channel, payload }) => (channel === 'events' ? payload.sequence : []))
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+async function subscribe(client: LiveClient, params?: unknown) {
+  client.receive(subscribing(params))
+  const [answer, ...events] = await texts(client, 1)
+  return { answer: answerOf(answer), events }
+}
+
+describe('the channel events', () => {
+  it('an event is sent with the text that the REST API shows, after the acknowledgement', async () => {
+    const who = await node.newCustomer()
+    const [id] = await write(who)
+    const client = connect({ who })
+    client.receive(subscribing({ after: 1 }))
+    const [answer, event] = await texts(client, 2)
+    expect(answer).toBe('{"type":"subscribe","channels":[{"type":"events","params":{"after":1},"success":true}]}')
+    expect(event).toMatch(/^\{"channel":"events","payload":\{"id":/)
+    const { text } = await who.call('GET', '/v2/events?after=1')
+    expect(text).toContain(event!.slice('{"channel":"events","payload":'.length, -1))
+    expect(JSON.parse(event!).payload.data.id).toBe(id)
+    client.receive({ type: 'subscription_list' })
+    expect(await texts(client, 1)).toEqual(['{"type":"subscription_list","channels":[{"type":"events"}]}'])
+  })
+
+  it('without after, events follow from the subscription on, and none after the unsubscription', async () => {
+    const who = await node.newCustomer()
+    await write(who, 3)
+    const client = connect({ who })
+    const { answer, events } = await subscribe(client)
+    expect([answer, events]).toEqual([{ type: 'events', success: true }, []])
+    const [id] = await write(who)
+    expect(sequencesOf(await texts(client, 1))).toEqual([5])
+    await node.db.transaction((transaction) => changeTransfers(transaction, [{ id: id!, status: 'COMPLETED' }]))
+    expect(sequencesOf(await texts(client, 1))).toEqual([6])
+    client.receive({ type: 'unsubscribe', channels: [{ type: 'events' }] })
+    expect(answerOf((await texts(client, 1))[0])).toEqual({ type: 'events', success: true })
+    await write(who)
+    await feed.settled()
+    expect(client.read()).toEqual([])
+    expect((await subscribe(client, { after: 6 })).answer.success).toBe(true)
+    expect(sequencesOf(await texts(client, 1))).toEqual([7])
+  })
+
+  it('requests behind a subscription to events are answered after it', async () => {
+    const who = await node.newCustomer()
+    const client = connect({ who })
+    client.receive({
+      type: 'subscribe',
+      channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }, { type: 'events' }],
+    })
+    client.receive({ type: 'subscription_list' })
+    expect(client.taken()).toEqual([])
+    const all = (await texts(client, 3)).map((text) => JSON.parse(text))
+    expect(all.map(({ type, payload }) => type ?? payload.type)).toEqual(['subscribe', 'subscription_list', 'SNAPSHOT'])
+    expect(all[1].channels).toHaveLength(2)
+    const twice = await subscribe(client)
+    expect(twice.answer).toMatchObject({ success: false, error: 'NO_EFFECT_ACTION' })
+  })
+
+  it('a wrong param, the base protocol and a second entry are refused', async () => {
+    const who = await node.newCustomer()
+    const client = connect({ who })
+    for (const params of [{ after: -1 }, { after: 1.5 }, { after: '1' }, { after: null }, { market: 'AAAUSD' }, 1]) {
+      const { answer } = await subscribe(client, params)
+      expect([params, answer.error]).toEqual([params, 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'])
+    }
+    client.receive({ type: 'subscribe', channels: [{ type: 'events' }, { type: 'events', params: { after: 0 } }] })
+    const [both] = await texts(client, 1)
+    expect(JSON.parse(both!).channels.map(({ error }: { error?: string }) => error)).toEqual([
+      undefined,
+      'NO_EFFECT_ACTION',
+    ])
+    const base = connect({ who, subprotocol: '' })
+    expect((await subscribe(base)).answer.error).toBe('UNKNOWN_CHANNEL')
+  })
+})
+
+describe('scopes', () => {
+  it('a token or a client without the scope cannot follow events', async () => {
+    const who = await node.newCustomer()
+    const { answer } = await subscribe(connect({ who, scopes: ['transfer:read_transfer'] }))
+    expect(answer).toEqual({
+      type: 'events',
+      success: false,
+      error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+      message: 'the channel events needs the scope events:read_event, in the token and for its client',
+    })
+    const other = await node.newCustomer(['transfer:read_transfer'])
+    expect((await subscribe(connect({ who: other }))).answer.success).toBe(false)
+  })
+
+  it('a client sees the events whose objects its scopes read', async () => {
+    const who = await node.newCustomer(['events:read_event'])
+    await write(who, 2)
+    const client = connect({ who })
+    client.receive(subscribing({ after: 0 }))
+    expect(sequencesOf(await texts(client, 2))).toEqual([1])
+    await node.operator('PATCH', `/clients/${who.clientId}`, { scopes: [...SCOPES] })
+    await until('the new scopes', () => node.directory.client(who.clientId)?.scopes.size === 2)
+    await write(who)
+    expect(sequencesOf(await texts(client, 1))).toEqual([4])
+  })
+
+  it('a subscription ends when the scope is withdrawn, and the connection stays open', async () => {
+    const who = await node.newCustomer()
+    const client = connect({ who })
+    await subscribe(client)
+    await node.operator('PATCH', `/clients/${who.clientId}`, { scopes: ['transfer:read_transfer'] })
+    const [notice] = await texts(client, 1)
+    expect(JSON.parse(notice!)).toEqual({
+      type: 'unsubscribe',
+      channels: [
+        {
+          type: 'events',
+          success: true,
+          error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+          message: 'the channel events needs the scope events:read_event, in the token and for its client',
+        },
+      ],
+    })
+    await write(who)
+    await feed.settled()
+    client.receive({ type: 'subscription_list' })
+    expect(await texts(client, 1)).toEqual(['{"type":"subscription_list","channels":[]}'])
+  })
+})
+
+describe('events that are no longer kept', () => {
+  const deleteTo = ({ customerId }: RestCustomer, sequence: number) =>
+    sql`delete from events where customer_id = ${customerId} and sequence <= ${sequence}`.execute(node.db.tables())
+
+  it('a subscription after an expired sequence is refused with the oldest kept one', async () => {
+    const who = await node.newCustomer()
+    await write(who, 5)
+    await deleteTo(who, 3)
+    const client = connect({ who })
+    const { answer } = await subscribe(client, { after: 2 })
+    expect(answer).toEqual({
+      type: 'events',
+      params: { after: 2 },
+      success: false,
+      error: 'events_expired',
+      message: 'the oldest event kept has the sequence 4',
+      oldest_sequence: 4,
+    })
+    await subscribe(client, { after: 3 })
+    expect(sequencesOf(await texts(client, 3))).toEqual([4, 5, 6])
+  })
+
+  it('a subscription ends when its next events expire before they could be sent', async () => {
+    const who = await node.newCustomer()
+    let isDown = false
+    const client = connect({ who, source: failing(() => isDown) })
+    await subscribe(client)
+    isDown = true
+    await write(who, 3)
+    await deleteTo(who, 2)
+    isDown = false
+    await write(who)
+    const [notice] = await texts(client, 1)
+    expect(answerOf(notice)).toMatchObject({ type: 'events', error: 'events_expired', oldest_sequence: 3 })
+  })
+})
+
+/** The feed, unavailable at times. */
+function failing(isDown: () => boolean): EventSource {
+  const checked = <Result>(call: () => Promise<Result>) =>
+    isDown() ? Promise.reject(new StoreUnavailable('the test says so')) : call()
+  return {
+    start: (customerId, after) => checked(() => feed.start(customerId, after)),
+    read: (customerId, after) => checked(() => feed.read(customerId, after)),
+    follow: (customerId, follower) => feed.follow(customerId, follower),
+  }
+}
+
+describe('an unavailable store', () => {
+  it('a subscription waits for the store and misses nothing', async () => {
+    const who = await node.newCustomer()
+    let isDown = true
+    const source = failing(() => isDown)
+    const client = connect({ who, source })
+    const { answer } = await subscribe(client)
+    expect(answer).toMatchObject({ success: false, error: 'unavailable' })
+    const { answer: resumed } = await subscribe(client, { after: 0 })
+    expect(resumed.success).toBe(true)
+    await write(who, 3)
+    await feed.settled()
+    expect(client.read()).toEqual([])
+    isDown = false
+    await write(who)
+    clock.advance(5_000)
+    expect(sequencesOf(await texts(client, 5))).toEqual(range(1, 5))
+  })
+
+  it('a lost announcement is found by the next poll', async () => {
+    const who = await node.newCustomer()
+    const client = connect({ who })
+    await subscribe(client)
+    await sql`update event_counters set watched_until = '-infinity' where customer_id = ${who.customerId}`.execute(
+      node.db.tables(),
+    )
+    await write(who)
+    await subscribe(connect({ who: await node.newCustomer() }))
+    expect(client.read()).toEqual([])
+    clock.advance(5_000)
+    expect(sequencesOf(await texts(client, 1))).toEqual([2])
+  })
+
+  it('an unexpected failure closes the connection alone', async () => {
+    const who = await node.newCustomer()
+    const client = connect({ who, source: { ...failing(() => false), read: () => Promise.reject(new Error('a bug')) } })
+    await subscribe(client, { after: 0 })
+    await until('the close', () => client.transport.closed !== undefined)
+    expect(client.transport.closed?.code).toBe(1011)
+  })
+})
+
+describe('a slow client', () => {
+  it('a client that does not read costs one batch, and gets every event in order once it reads', async () => {
+    const who = await node.newCustomer()
+    for (let round = 0; round < 10; round++) await write(who, 200)
+    let held = 0
+    const source: EventSource = {
+      ...failing(() => false),
+      async read(customerId, after) {
+        const batch = await feed.read(customerId, after)
+        held += batch.events.reduce((sum: number, { text }: Pick<CustomerEvent, 'text'>) => sum + text.length, 0)
+        return batch
+      },
+    }
+    const { stream, client } = open({ who, source, kernelBytes: 1_000 })
+    client.receive(subscribing({ after: 0 }))
+    const settle = async () => {
+      stream.clock.settle()
+      await new Promise(setImmediate)
+    }
+    await until('a blocked outbox', () => !client.transport.isReading && client.transport.queuedBytes > 16_384, settle)
+    const heldAsleep = held
+    await write(who, 5)
+    await feed.settled()
+    expect(held).toBe(heldAsleep)
+    // The high-water mark of this stream, and one batch.
+    expect(client.transport.queuedBytesMost).toBeLessThan(16_384 + 60_000)
+    expect(client.transport.closed).toBeUndefined()
+    expect(sequencesOf(await texts(client, 2_007))).toEqual(range(1, 2_006))
+  })
+})
+
+describe('subscribers of one customer', () => {
+  it('subscribers of one customer at the same sequence share each read', async () => {
+    const who = await node.newCustomer()
+    let statements = 0
+    const db = new Proxy(node.db, {
+      get(target, name) {
+        if (name === 'tables') statements += 1
+        return Reflect.get(target, name)
+      },
+    })
+    const source = new EventFeed({ db, clock, log: captureLog().log })
+    const clients = Array.from({ length: 5 }, () => connect({ who, source }))
+    for (const client of clients) await subscribe(client)
+    await until(
+      'the first reads',
+      () => statements === 5 * 3 || new Promise((resolve) => setTimeout(resolve, 5, false)),
+    )
+    statements = 0
+    await write(who, 3)
+    for (const client of clients) expect(sequencesOf(await texts(client, 3))).toEqual([2, 3, 4])
+    expect(statements).toBe(1)
+    await source.stop()
+  })
+
+  it('readers that come and go under concurrent writers miss nothing and repeat nothing', async () => {
+    const who = await node.newCustomer()
+    const total = 300
+    let isWriting = true
+    const writing = Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (let round = 0; round < total / 6; round++) await write(who)
+      }),
+    ).finally(() => {
+      isWriting = false
+    })
+    const seen: number[] = []
+    while (isWriting || seen.length <= total) {
+      const client = connect({ who })
+      client.receive(subscribing({ after: seen.length }))
+      const got = sequencesOf(await texts(client, 2))
+      seen.push(...got)
+      client.session.end()
+    }
+    await writing
+    expect(seen).toEqual(range(1, total + 1))
+  })
+})
