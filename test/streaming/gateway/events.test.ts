@@ -74,7 +74,7 @@ function open({ who, source = feed, scopes = SCOPES, kernelBytes, subprotocol = 
 
 const connect = (opened: Opened) => open(opened).client
 
-/** Collects what the client reads until there are so many texts. */
+/** Collects what the client reads, at least this number of texts. */
 async function texts(client: LiveClient, count: number): Promise<readonly string[]> {
   const all: string[] = []
   await until(`${count} messages`, () => all.push(...client.read()) > 0 && all.length >= count)
