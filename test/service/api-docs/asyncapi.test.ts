@@ -8,8 +8,8 @@ import { CHANNELS, channelsOf, EXTENDED_SUBPROTOCOL, REQUEST_TYPES } from '../..
 import { STREAM_SCOPE } from '../../../src/contract/scopes.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../../../src/contract/stream-codes.ts'
 import { asyncApiDocument } from '../../../src/service/api-docs/asyncapi.ts'
-import { ASK } from '../../../src/streaming/market/event.ts'
 import type { EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
+import { ASK } from '../../../src/streaming/market/event.ts'
 import { LiveStream, levels } from '../../streaming/gateway/live-stream.ts'
 import { ApiDocument, type Node, structureFaults } from '../../support/api-document.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
@@ -210,7 +210,15 @@ describe('a message of the stream', () => {
     stream.clock.advance(1_000)
     take(client.read())
     const members = ['"stream":', '"prev":', '"digest":', '"resumed":true', '"depth":1', '"interval_ms":100']
-    for (const member of [...members, '"side":"sell"', '"instrument":', '"missed":', '"LOST"', '"origin":', '"oldest_sequence":']) {
+    for (const member of [
+      ...members,
+      '"side":"sell"',
+      '"instrument":',
+      '"missed":',
+      '"LOST"',
+      '"origin":',
+      '"oldest_sequence":',
+    ]) {
       expect(
         texts.some((text) => text.includes(member)),
         member,
