@@ -20,6 +20,18 @@ export const OPERATIONS = {
     scope: undefined,
     summary: 'List markets',
   },
+  getOrderBook: {
+    method: 'GET',
+    path: '/v2/markets/{market}/order-book',
+    scope: 'exchange:read_marketdata',
+    summary: 'Get a market’s book',
+  },
+  listTrades: {
+    method: 'GET',
+    path: '/v2/markets/{market}/trades',
+    scope: 'exchange:read_marketdata',
+    summary: 'List a market’s last trades',
+  },
   getClient: {
     method: 'GET',
     path: '/v2/client',

@@ -6,6 +6,7 @@
 export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',
   'exchange:publish_marketdata': 'WebSocket connection and POST /publish at the ingest listener',
+  'exchange:read_marketdata': 'GET /v2/markets/{market}/order-book and trades',
   'orchestration:read_orchestration_rule': 'GET /v2/orchestration/rules',
   'orchestration:write_orchestration_rule': 'POST and DELETE /v2/orchestration/rules',
   'orchestration:read_orchestration': 'GET /v2/orchestration/orchestrations',

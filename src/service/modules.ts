@@ -6,7 +6,6 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { createGuard, type GuardOptions } from '../access/clients/guard.ts'
 import { OPERATOR_CALLS } from '../contract/operator-calls.ts'
 import { Problem } from '../platform/http/problem.ts'
-import type { MarketRoutesOptions } from '../streaming/gateway/market-routes.ts'
 import { MONEY_ROLES } from './config/roles.ts'
 import { type DoctorOptions, registerDoctorRoutes } from './doctor/doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './health/overview.ts'
@@ -21,12 +20,13 @@ import { controlRoutes, type MoneyOperatorOptions, moneyOperatorRoutes } from '.
 import { accountRoutes, type MoneyPublicOptions, moneyPublicRoutes } from './parts/money/public-routes.ts'
 import {
   type StreamingOperatorOptions,
+  type StreamingPublicOptions,
   streamingOperatorRoutes,
   streamingPublicRoutes,
 } from './parts/streaming/routes.ts'
 
 export type PublicModulesOptions = GuardOptions &
-  Omit<AccessPublicOptions & MarketRoutesOptions & MoneyPublicOptions, 'guard'>
+  Omit<AccessPublicOptions & StreamingPublicOptions & MoneyPublicOptions, 'guard'>
 
 export interface OperatorModulesOptions
   extends AccessOperatorOptions,
@@ -42,6 +42,13 @@ export interface OperatorModulesOptions
 }
 
 type MoneyParts = Pick<MoneyOperatorOptions, 'quotas' | 'ledgerState' | 'converter'>
+
+/** What processes without the role `api` serve of the public API. */
+export function streamingModules(
+  options: GuardOptions & Omit<StreamingPublicOptions, 'guard'>,
+): readonly ModuleRoutes[] {
+  return streamingPublicRoutes({ ...options, guard: createGuard(options) })
+}
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
   const guarded = { ...options, guard: createGuard(options) }

@@ -13,7 +13,7 @@ import type { Readiness } from './health/readiness.ts'
 import { createOperatorListener, type OperatorListener } from './listeners/operator-listener.ts'
 import { createPublicListener } from './listeners/public-listener.ts'
 import { tlsFilesOf } from './listeners/tls-settings.ts'
-import { operatorModules, publicModules } from './modules.ts'
+import { operatorModules, publicModules, streamingModules } from './modules.ts'
 import type { Access } from './parts/access/access.ts'
 import type { Money } from './parts/money/money.ts'
 import type { Parts } from './parts/parts.ts'
@@ -103,7 +103,9 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
   const { markets, hub, gateway, proofOf } = streaming
   const servesRest = money !== undefined && hasRole(config, 'api')
   const isSimulated = (symbol: string) => markets.replicas.isSimulated(symbol)
+  const isGateway = hasRole(config, 'gateway')
   const ratePerSecond = config['rest.rate_per_second']
+  const marketData = { ratePerSecond, hub, isSimulated, proofOf, isGateway }
   const listener = await createPublicListener({
     ...publicSettings(config),
     scopes: scopesOf(config),
@@ -115,8 +117,10 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
     streamUrl: () => state.streamUrl,
     gateway: servesStream(config) ? gateway : refusingGateway(clock, () => elsewhere(config, state)),
     modules: servesRest
-      ? publicModules({ ...parts, ...access, ...money, db, ratePerSecond, hub, isSimulated, proofOf })
-      : [],
+      ? publicModules({ ...parts, ...access, ...money, ...marketData, db })
+      : isGateway
+        ? streamingModules({ ...parts, ...marketData })
+        : [],
     log,
     metrics,
     clock,

@@ -75,7 +75,9 @@ export interface RestNodeOptions {
   /** Addresses without a configured key are derived from a seed in `data_dir`, by default the node's own folder. */
   readonly hasTestSeed?: boolean
   /** The markets to list; absent = none. */
-  readonly hub?: Pick<Hub, 'listedMarkets'>
+  readonly hub?: Pick<Hub, 'listedMarkets' | 'market' | 'marketList'>
+  /** False: the process has not the role `gateway`. */
+  readonly isGateway?: boolean
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
   readonly converter?: Converter
   /** False: the process has no role that moves money. */
@@ -138,7 +140,7 @@ export class RestNode {
     const refreshDirectory = () => loader.refresh()
     const quotas = createQuotas(metrics, live)
     const routes: DeclaredRoute[] = []
-    const hub = options.hub ?? { listedMarkets: [] }
+    const hub = options.hub ?? { listedMarkets: [], market: () => undefined, marketList: '' }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const encryptionKey = options.hasEncryptionKey === false ? undefined : ENCRYPTION_KEY
     const shared = {
@@ -175,6 +177,7 @@ export class RestNode {
           ratePerSecond,
           hasTestSeed,
           hub,
+          isGateway: options.isGateway ?? true,
           isSimulated,
           proofOf: () => 'SEQUENCE',
         }),

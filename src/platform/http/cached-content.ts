@@ -28,7 +28,7 @@ export class CachedContent {
     const isCompressed = acceptsGzip(headers['accept-encoding'] ?? '')
     const tag = `"${this.#tag}${isCompressed ? '-gzip' : ''}"`
     reply.header('etag', tag).header('vary', varyWith(reply.getHeader('vary')))
-    if (names(headers['if-none-match'] ?? '', tag)) {
+    if (namesTag(headers['if-none-match'] ?? '', tag)) {
       reply.status(304)
       return null
     }
@@ -56,7 +56,7 @@ function acceptsGzip(field: string): boolean {
 }
 
 /** Whether `If-None-Match` names the tag, by weak comparison (RFC 9110 section 13.1.2). */
-function names(field: string, tag: string): boolean {
+export function namesTag(field: string, tag: string): boolean {
   if (field.length > FIELD_CHARACTERS_MAX) return false
   return field.split(',').some((entry) => ['*', tag].includes(entry.trim().replace(/^W\//, '')))
 }

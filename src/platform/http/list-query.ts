@@ -121,7 +121,8 @@ export const IGNORES_PARAMETERS = {
   },
 }
 
-function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
+/** Names the parameters without effect in a header. */
+export function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
   if (names.length > 0) reply.header(IGNORED_HEADER, ignoredField(names))
 }
 

@@ -185,6 +185,10 @@ export const PROBLEMS = {
     meaning: 'none of this process’s roles serves the request. `meta.roles` names the roles that do',
     meta: ['roles'],
   },
+  market_not_live: {
+    status: 503,
+    meaning: 'the market has no trusted book now. `Retry-After` gives the delay',
+  },
   encryption_key_missing: {
     status: 503,
     meaning:

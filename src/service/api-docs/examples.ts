@@ -6,6 +6,7 @@ import type { OperationId } from '../../contract/operations.ts'
 import { DESTINATION_EXAMPLES } from './destination-examples.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { FIAT_AND_LIMIT_EXAMPLES } from './fiat-examples.ts'
+import { MARKET_DATA_EXAMPLES } from './market-data-examples.ts'
 
 export interface OperationExample {
   /** The description, in addition to the summary. */
@@ -216,26 +217,7 @@ const CANCELLED_ORCHESTRATION = {
 }
 
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
-  listMarkets: {
-    description: 'Every market on this node, at most 2,000. Their data is sent over the WebSocket.',
-    answered: 'All markets',
-    answer: {
-      items: [
-        {
-          market: 'BTCUSD',
-          base_asset: 'BTC',
-          quote_asset: 'USD',
-          price_decimals: 2,
-          amount_decimals: 8,
-          depth: 1000,
-          state: 'LIVE',
-          state_since: '2026-11-20T12:00:00.000Z',
-          simulated: false,
-          proof: 'CHECKSUM',
-        },
-      ],
-    },
-  },
+  ...MARKET_DATA_EXAMPLES,
   getClient: {
     description:
       'Any valid token may ask. A secret’s use is shown up to a minute late: its times are stored once a minute.',

@@ -50,6 +50,8 @@ const DESTINATION_CREATION: readonly ProblemCode[] = [
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listMarkets: [],
+  getOrderBook: ['not_allowed', 'not_found', 'market_not_live', 'role_missing'],
+  listTrades: ['not_allowed', 'not_found', 'role_missing'],
   getClient: [],
   listEvents: ['invalid_cursor', 'events_expired'],
   getEvent: [],

@@ -106,6 +106,13 @@ export class BookChannel implements MarketChannel {
     subscription.view = this.published
   }
 
+  /** The view with this depth, for a reader without a subscription. It follows the book for a minute from now on. */
+  viewFor(depth: number): ViewFeed {
+    const open = this.#open(depth, false)
+    this.#lingerIfUnused(open)
+    return open.feed
+  }
+
   encodeCommit(commit: ViewCommit, _hasSubscribers: readonly [boolean, boolean], frames: TickFrame[]): void {
     for (const open of this.#all) {
       const encoded = open.feed.encodeCommit(this.#changesOf(open, commit), commit.startsOver)

@@ -68,7 +68,7 @@ export class MarketStream {
   readonly channels: readonly MarketChannel[]
   /** The channels that receive commits: the book's, which relays read too, and each that has had a subscription. */
   #fed: readonly MarketChannel[]
-  readonly #book: BookChannel
+  readonly book: BookChannel
   readonly #publication: PublicationChannel
   readonly #options: MarketStreamOptions
   readonly #subscriptions: MarketSubscription[] = []
@@ -88,10 +88,10 @@ export class MarketStream {
     const { replica, clock, requestCommit, receipts } = options
     this.#options = options
     this.replica = replica
-    this.#book = new BookChannel({ replica, clock, place: 1, requestCommit, receipts })
-    this.#publication = new PublicationChannel(replica, this.#book.published, 3)
-    this.channels = [new ExecutionChannel(replica, 0), this.#book, new TopChannel(replica, 2), this.#publication]
-    this.#fed = [this.#book]
+    this.book = new BookChannel({ replica, clock, place: 1, requestCommit, receipts })
+    this.#publication = new PublicationChannel(replica, this.book.published, 3)
+    this.channels = [new ExecutionChannel(replica, 0), this.book, new TopChannel(replica, 2), this.#publication]
+    this.#fed = [this.book]
     this.#state = stateOf(replica)
     this.#stateSinceMilliseconds = clock.wallInstant().milliseconds
     this.#endListening = replica.listen({
@@ -123,7 +123,7 @@ export class MarketStream {
   }
 
   get usesGrid(): boolean {
-    return !this.#throttle.isEmpty || this.#book.makesReceipts
+    return !this.#throttle.isEmpty || this.book.makesReceipts
   }
 
   /** A subscription without channels. */
@@ -138,7 +138,7 @@ export class MarketStream {
       generation: 0,
       isAligned: false,
       states: this.channels.map(() => undefined),
-      view: this.#book.published,
+      view: this.book.published,
       holdsBook: false,
       laterThan: 0,
       sentDigest: undefined,
@@ -245,7 +245,7 @@ export class MarketStream {
   }
 
   endSecond(): void {
-    this.#book.endSecond()
+    this.book.endSecond()
   }
 
   /** Sets an aligned subscription's states. It is not aligned until the next fan-out. */
@@ -260,30 +260,30 @@ export class MarketStream {
 
   /** True while a SNAPSHOT, a digest or a receipt is unfinished: `work` is then to be called once per tick. */
   get isWorking(): boolean {
-    return this.#book.isWorking
+    return this.book.isWorking
   }
 
   /** Continues until `untilMilliseconds` on the monotonic clock. */
   work(untilMilliseconds: number): void {
-    this.#book.work(untilMilliseconds)
-    if (!this.#book.isWorking) this.#wakeWaiting()
+    this.book.work(untilMilliseconds)
+    if (!this.book.isWorking) this.#wakeWaiting()
   }
 
   /** A subscribed book's status in this extended-protocol heartbeat. Undefined while its digest is not known. */
   bookStatus(subscription: MarketSubscription, nowMilliseconds: number): string | undefined {
     const isCurrent = subscription.generation === subscription.outbox.generation
-    if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined
+    if (!isCurrent || (subscription.delivered & this.book.bit) === 0) return undefined
     this.settle(subscription)
-    const state = subscription.states[this.#book.place] as ChannelState
-    return this.#book.statusText(subscription, state, this.#stateSinceMilliseconds, nowMilliseconds)
+    const state = subscription.states[this.book.place] as ChannelState
+    return this.book.statusText(subscription, state, this.#stateSinceMilliseconds, nowMilliseconds)
   }
 
   /** What a subscription has been sent, for the operator. */
   observe(subscription: MarketSubscription): SentMarket {
     this.settle(subscription)
     const { generation, outbox, channels, states, sentDigest } = subscription
-    const hasBook = (channels & this.#book.bit) !== 0
-    const position = hasBook ? (states[this.#book.place] as ChannelState).position : NONE
+    const hasBook = (channels & this.book.bit) !== 0
+    const position = hasBook ? (states[this.book.place] as ChannelState).position : NONE
     return {
       market: this.symbol,
       isLagging: generation !== outbox.generation,
@@ -295,7 +295,7 @@ export class MarketStream {
 
   stop(): void {
     this.#endListening()
-    this.#book.stop()
+    this.book.stop()
     this.#staleTimer?.cancel()
   }
 

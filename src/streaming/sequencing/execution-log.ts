@@ -155,6 +155,15 @@ export class ExecutionLog {
     return frames[encoding]
   }
 
+  /** The kept execution named by a cursor. */
+  numberOf(cursor: string): number | undefined {
+    for (const epoch of [this.#epoch, ...this.#continued]) {
+      const number = this.#cursors.position(epoch, cursor)
+      if (number !== undefined && number >= this.firstNumber && number <= this.#lastNumber) return number
+    }
+    return undefined
+  }
+
   /** The number named by a cursor, if every execution after it is kept. */
   resumable(cursor: string): number | undefined {
     let last = this.#lastNumber

@@ -225,6 +225,17 @@ export function extendedExecutionText(
   return `{"channel":"execution_data","payload":{"market":"${market.symbol}",${members}}}`
 }
 
+/** An execution outside the stream, with the cursor of its message there. */
+export function tradeText(
+  market: MarketDefinition,
+  execution: Execution,
+  commitMilliseconds: number,
+  cursor: string,
+): string {
+  const identified = { ...execution, id: execution.id ?? cursor }
+  return `{"cursor":"${cursor}",${identifiedMembers(market, identified, commitMilliseconds)}}`
+}
+
 /** An execution whose identifier is the source's, or ours where the source has none. */
 export type IdentifiedExecution = Execution & { readonly id: string }
 

@@ -1,5 +1,9 @@
 /** The routes for markets, nodes and the stream's connections. */
 import { registerNodeRoutes } from '../../../streaming/cluster/routes.ts'
+import {
+  type MarketDataRoutesOptions,
+  registerMarketDataRoutes,
+} from '../../../streaming/gateway/market-data-routes.ts'
 import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/gateway/market-routes.ts'
 import {
   registerStreamOperatorRoutes,
@@ -14,8 +18,10 @@ export interface StreamingOperatorOptions extends Omit<StreamOperatorRoutesOptio
   readonly markets?: Pick<Markets, 'recorder'>
 }
 
-export function streamingPublicRoutes(options: MarketRoutesOptions): readonly ModuleRoutes[] {
-  return [(app) => registerMarketRoutes(app, options)]
+export type StreamingPublicOptions = MarketRoutesOptions & MarketDataRoutesOptions
+
+export function streamingPublicRoutes(options: StreamingPublicOptions): readonly ModuleRoutes[] {
+  return [(app) => registerMarketRoutes(app, options), (app) => registerMarketDataRoutes(app, options)]
 }
 
 /** Relative to `/admin/v1`. */

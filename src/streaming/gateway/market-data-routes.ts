@@ -1,0 +1,195 @@
+/**
+ * The REST view of the stream: a market's book and its last trades, from this process's memory. They have the cursors and
+ * digests with which the stream's extended protocol sends them. Customers off the streaming allow list get neither.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Directory } from '../../access/clients/directory.ts'
+import { callerOf, type Guard } from '../../access/clients/guard.ts'
+import { EXTENDED_DEPTHS } from '../../contract/channels.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { namesTag } from '../../platform/http/cached-content.ts'
+import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from '../../platform/http/list-limit.ts'
+import { nameIgnored } from '../../platform/http/list-query.ts'
+import { invalidRequest, Problem } from '../../platform/http/problem.ts'
+import { QueryFaults, queryValues } from '../../platform/http/query-values.ts'
+import { RawJson, WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
+import { tradeText } from '../sequencing/frame.ts'
+import type { Hub } from './hub.ts'
+import type { MarketStream } from './market-stream.ts'
+import { OrderBooks } from './order-books.ts'
+
+export interface MarketDataRoutesOptions {
+  readonly guard: Guard
+  readonly directory: Directory
+  readonly hub: Pick<Hub, 'market' | 'marketList'>
+  readonly clock: Clock
+  /** Whether this process has the role `gateway`: others answer 503 and name it. */
+  readonly isGateway: boolean
+}
+
+const RETRY_AFTER = { headers: { 'retry-after': '1' } }
+const Time = Type.String({ format: 'date-time' })
+
+const Level = Type.Object({ price: Type.String(), amount: Type.String() })
+
+const OrderBook = Type.Object(
+  {
+    market: Type.String(),
+    cursor: Type.String({ description: 'The cursor of the stream’s extended protocol for this book at this depth' }),
+    time: Type.String({ format: 'date-time', description: 'Of the book’s last change' }),
+    depth: Type.Integer({ minimum: 0, description: 'Levels per side; 0 = all' }),
+    digest: Type.String({ description: 'As in the extended protocol’s heartbeat' }),
+    bids: Type.Array(Level, { description: 'The best first' }),
+    asks: Type.Array(Level, { description: 'The best first' }),
+  },
+  { title: 'OrderBook' },
+)
+
+const Trade = Type.Object(
+  {
+    cursor: Type.String({ description: 'As on the stream. `before` takes it' }),
+    price: Type.String(),
+    amount: Type.String(),
+    executed_at: Time,
+    id: Type.String({ description: 'The venue’s, or ours' }),
+    side: Type.Optional(Type.String({ description: 'The taker’s, where known' })),
+    venue: Type.Optional(Type.String()),
+  },
+  { title: 'Trade' },
+)
+
+const TradeList = Type.Object(
+  {
+    market: Type.String(),
+    items: Type.Array(Trade, { description: 'The newest first, as far as this process’s memory reaches' }),
+  },
+  { title: 'TradeList' },
+)
+
+const DepthParameter = {
+  type: 'integer',
+  enum: EXTENDED_DEPTHS,
+  description: 'Levels per side, at most those which the market publishes; absent: all of them',
+}
+const BeforeParameter = { type: 'string', description: 'A trade’s cursor: only older ones' }
+
+type ByMarket = FastifyRequest<{ Params: { readonly market: string } }>
+
+/** Declares the routes, with the paths from the operation table. */
+export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDataRoutesOptions): void {
+  const { guard } = options
+  const books = new OrderBooks(options.clock)
+  app.route<{ Params: { market: string } }>({
+    ...guard('getOrderBook'),
+    validatorCompiler: () => () => true,
+    schema: { querystring: { type: 'object', properties: { depth: DepthParameter } }, response: { 200: OrderBook } },
+    ...WRITES_RAW_JSON,
+    async handler(request, reply) {
+      const { depth: text } = readQuery(request, reply, ['depth'])
+      const market = wantedMarket(request, options)
+      const depth = readDepth(text, market)
+      requireBook(market)
+      reply.header('cache-control', 'private, max-age=0')
+      const tagOf = (cursor: string) => `"${cursor}-${depth}"`
+      const tag = tagOf(books.cursor(market, depth))
+      if (namesTag(request.headers['if-none-match'] ?? '', tag)) {
+        reply.header('etag', tag).status(304)
+        return null
+      }
+      const book = await books.read(market, depth)
+      reply.header('etag', tagOf(book.cursor))
+      return new RawJson(book.text)
+    },
+  })
+  app.route<{ Params: { market: string } }>({
+    ...guard('listTrades'),
+    validatorCompiler: () => () => true,
+    schema: {
+      querystring: { type: 'object', properties: { limit: LIMIT_SCHEMA, before: BeforeParameter } },
+      response: { 200: TradeList },
+    },
+    ...WRITES_RAW_JSON,
+    async handler(request, reply) {
+      const { limit, before } = readQuery(request, reply, ['limit', 'before'])
+      const market = wantedMarket(request, options)
+      return { market: market.symbol, items: tradesOf(market, readLimit(limit), before) }
+    },
+  })
+}
+
+/** Each parameter's only value. Other names are ignored, and named in a header. */
+function readQuery<Name extends string>(
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+  names: readonly Name[],
+): Partial<Record<Name, string>> {
+  const faults = new QueryFaults()
+  const values = queryValues(url, faults)
+  const read: Partial<Record<Name, string>> = {}
+  for (const name of names) {
+    const [value, ...more] = values.take(name)
+    if (more.length > 0) faults.add(name, 'must not be repeated')
+    if (value !== undefined) read[name] = value
+  }
+  faults.throwIfAny()
+  nameIgnored(reply, values.left())
+  return read
+}
+
+/** The market in the path, which this process follows from now on. */
+function wantedMarket(request: FastifyRequest, { directory, hub, isGateway }: MarketDataRoutesOptions): MarketStream {
+  const { customerId } = callerOf(request)
+  if (directory.customer(customerId)?.streaming !== true) {
+    throw new Problem('not_allowed', 'the customer is not on the streaming allow list')
+  }
+  if (!isGateway) {
+    const detail = 'this process does not serve the call: one with the role gateway does'
+    throw new Problem('role_missing', detail, { meta: { roles: ['gateway'] } })
+  }
+  const { market: symbol } = (request as ByMarket).params
+  const market = hub.market(symbol)
+  if (market === undefined) throw new Problem('not_found', `there is no market with this name: ${hub.marketList}`)
+  return market
+}
+
+function readDepth(text: string | undefined, { replica }: MarketStream): number {
+  const { depth: published } = replica.market
+  if (text === undefined) return published
+  const depth = EXTENDED_DEPTHS.find((one) => String(one) === text)
+  if (depth === undefined) throw wrong('depth', `must be one of ${EXTENDED_DEPTHS.join(', ')}`)
+  if (published === 0 || depth <= published) return depth
+  throw wrong('depth', `must not be above the ${published} levels that the market publishes`)
+}
+
+function readLimit(text: string | undefined): number {
+  const limit = text === undefined ? LIMIT_DEFAULT : limitOf(text)
+  if (limit === undefined) throw wrong('limit', LIMIT_RULE)
+  return limit
+}
+
+function wrong(parameter: string, detail: string): Problem {
+  return invalidRequest([{ parameter, detail }])
+}
+
+/** An old book is never answered. */
+function requireBook({ replica: { live, isCrossed, reason } }: MarketStream): void {
+  if (live && !isCrossed) return
+  throw new Problem(
+    'market_not_live',
+    reason === '' ? 'the market is not live' : `the market is not live: ${reason}`,
+    RETRY_AFTER,
+  )
+}
+
+function tradesOf({ replica }: MarketStream, limit: number, before: string | undefined): readonly RawJson[] {
+  const { executions, market } = replica
+  const end = before === undefined ? executions.lastNumber + 1 : executions.numberOf(before)
+  if (end === undefined) throw wrong('before', 'must be the cursor of a trade that is still kept')
+  const items: RawJson[] = []
+  for (let number = end - 1; number >= executions.firstNumber && items.length < limit; number--) {
+    const { execution, commitMilliseconds } = executions.at(number)
+    items.push(new RawJson(tradeText(market, execution, commitMilliseconds, executions.idOf(number))))
+  }
+  return items
+}
