@@ -41,7 +41,7 @@ class Follower {
     const sorted = (side: Map<string, string>, sign: number) =>
       [...side].map(([price, amount]) => ({ price, amount })).sort((a, b) => sign * (Number(a.price) - Number(b.price)))
     const { bids, asks } = this.#sides
-    return { bids: sorted(bids, -1), asks: sorted(asks, 1), digest: digestOf(bids, asks) }
+    return { bids: sorted(bids, -1), asks: sorted(asks, 1), digest: digestOf({ bids, asks }) }
   }
 
   #apply(texts: readonly string[]): void {
@@ -110,7 +110,7 @@ describe('GET /v2/markets/{market}/order-book', () => {
     }
     for (const { body } of await answers) {
       const side = (rows: readonly Level[]) => new Map(rows.map(({ price, amount }) => [price, amount]))
-      expect(body.digest).toBe(digestOf(side(body.bids), side(body.asks)))
+      expect(body.digest).toBe(digestOf({ bids: side(body.bids), asks: side(body.asks) }))
     }
     expect((await get('BIGUSD/order-book')).body.asks[39].amount).toBe('0.1040')
   })
