@@ -28,6 +28,9 @@ export interface MarketDataRoutesOptions {
   readonly isGateway: boolean
 }
 
+/** A cursor's form; see sequencing/cursor. */
+const CURSOR = /^[\w-]{8}\.\d{1,15}$/
+const BEFORE_RULE = 'must be the cursor of a trade that is still kept'
 const RETRY_AFTER = { headers: { 'retry-after': '1' } }
 const Time = Type.String({ format: 'date-time' })
 
@@ -86,9 +89,10 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
     schema: { querystring: { type: 'object', properties: { depth: DepthParameter } }, response: { 200: OrderBook } },
     ...WRITES_RAW_JSON,
     async handler(request, reply) {
-      const { depth: text } = readQuery(request, reply, ['depth'])
+      requireAllowed(request, options)
+      const wanted = readDepth(readQuery(request, reply, ['depth']).depth)
       const market = wantedMarket(request, options)
-      const depth = readDepth(text, market)
+      const depth = depthAt(market, wanted)
       requireBook(market)
       reply.header('cache-control', 'private, max-age=0')
       const tagOf = (cursor: string) => `"${cursor}-${depth}"`
@@ -111,9 +115,12 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
     },
     ...WRITES_RAW_JSON,
     async handler(request, reply) {
-      const { limit, before } = readQuery(request, reply, ['limit', 'before'])
+      requireAllowed(request, options)
+      const { limit: limitText, before } = readQuery(request, reply, ['limit', 'before'])
+      const limit = readLimit(limitText)
+      if (before !== undefined && !CURSOR.test(before)) throw wrong('before', BEFORE_RULE)
       const market = wantedMarket(request, options)
-      return { market: market.symbol, items: tradesOf(market, readLimit(limit), before) }
+      return { market: market.symbol, items: tradesOf(market, limit, before) }
     },
   })
 }
@@ -137,8 +144,8 @@ function readQuery<Name extends string>(
   return read
 }
 
-/** The market in the path, which this process follows from now on. */
-function wantedMarket(request: FastifyRequest, { directory, hub, isGateway }: MarketDataRoutesOptions): MarketStream {
+/** Checked before the parameters, like a scope. */
+function requireAllowed(request: FastifyRequest, { directory, isGateway }: MarketDataRoutesOptions): void {
   const { customerId } = callerOf(request)
   if (directory.customer(customerId)?.streaming !== true) {
     throw new Problem('not_allowed', 'the customer is not on the streaming allow list')
@@ -147,18 +154,27 @@ function wantedMarket(request: FastifyRequest, { directory, hub, isGateway }: Ma
     const detail = 'this process does not serve the call: one with the role gateway does'
     throw new Problem('role_missing', detail, { meta: { roles: ['gateway'] } })
   }
+}
+
+/** The market in the path, which this process follows from now on. */
+function wantedMarket(request: FastifyRequest, { hub }: MarketDataRoutesOptions): MarketStream {
   const { market: symbol } = (request as ByMarket).params
   const market = hub.market(symbol)
   if (market === undefined) throw new Problem('not_found', `there is no market with this name: ${hub.marketList}`)
   return market
 }
 
-function readDepth(text: string | undefined, { replica }: MarketStream): number {
-  const { depth: published } = replica.market
-  if (text === undefined) return published
+function readDepth(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   const depth = EXTENDED_DEPTHS.find((one) => String(one) === text)
   if (depth === undefined) throw wrong('depth', `must be one of ${EXTENDED_DEPTHS.join(', ')}`)
-  if (published === 0 || depth <= published) return depth
+  return depth
+}
+
+function depthAt({ replica }: MarketStream, wanted: number | undefined): number {
+  const { depth: published } = replica.market
+  if (wanted === undefined) return published
+  if (published === 0 || wanted <= published) return wanted
   throw wrong('depth', `must not be above the ${published} levels that the market publishes`)
 }
 
@@ -185,7 +201,7 @@ function requireBook({ replica: { live, isCrossed, reason } }: MarketStream): vo
 function tradesOf({ replica }: MarketStream, limit: number, before: string | undefined): readonly RawJson[] {
   const { executions, market } = replica
   const end = before === undefined ? executions.lastNumber + 1 : executions.numberOf(before)
-  if (end === undefined) throw wrong('before', 'must be the cursor of a trade that is still kept')
+  if (end === undefined) throw wrong('before', BEFORE_RULE)
   const items: RawJson[] = []
   for (let number = end - 1; number >= executions.firstNumber && items.length < limit; number--) {
     const { execution, commitMilliseconds } = executions.at(number)

@@ -187,6 +187,7 @@ function kindIn(path: string): string {
   if (path.includes('/fiat-deposit-instructions/')) return 'fiat instructions'
   if (path.includes('/fiat-accounts/')) return 'fiat account'
   if (path.includes('/transfers/')) return 'transfer'
+  if (path.includes('/markets/')) return 'market'
   if (path.includes('/events/')) return 'event'
   if (path.includes('/webhooks/endpoints/')) return 'webhook endpoint'
   if (path.includes('/orchestrations/')) return 'orchestration'

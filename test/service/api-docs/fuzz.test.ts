@@ -10,6 +10,7 @@ import { claimWork } from '../../../src/money/orchestrations/queue.ts'
 import { insertTransfers } from '../../../src/money/transfers/store.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { nextCreationTime } from '../../../src/platform/store/creation-time.ts'
+import { LiveStream } from '../../streaming/gateway/live-stream.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { ApiDocument, closed, type Node } from '../../support/api-document.ts'
 import { captureLog } from '../../support/captured-log.ts'
@@ -26,6 +27,7 @@ const { seed = 0, numRuns = 0 } = propertySettings(250)
 const REQUESTS_PER_OPERATION = Math.min(Math.ceil(numRuns / 12), 250)
 const { log, lines } = captureLog()
 
+const stream = new LiveStream({ markets: ['BTCUSD'], depth: 0 })
 let node: RestNode
 let full: RestCustomer
 let poor: RestCustomer
@@ -33,8 +35,10 @@ let document: ApiDocument
 let operations: DescribedOperation[]
 
 beforeAll(async () => {
-  node = await RestNode.open({ hasTestSeed: true, log })
+  stream.snapshot(undefined, 'BTCUSD')
+  node = await RestNode.open({ hasTestSeed: true, log, hub: stream.hub })
   full = await node.newCustomer()
+  await node.operator('PATCH', `/customers/${full.customerId}`, { streaming: true })
   poor = await node.newClient(full.customerId, ['exchange:read_aggregated_marketdata_stream'])
   document = new ApiDocument(closed((await node.send('GET', '/openapi.json')).body))
   operations = Object.entries<Node>(document.root.paths).flatMap(([path, methods]) =>
@@ -161,6 +165,7 @@ describe('random requests', () => {
     })
     known.add('client', client.client_id)
     known.add('secret', client.client_secret)
+    known.add('market', 'BTCUSD')
     known.add('transfer', await newTransfer())
     const { profileId } = await newAccount(full)
     known.add('orchestration', await moveFunds(profileId))

@@ -105,7 +105,6 @@ describe('the OpenAPI document', () => {
       'login_unavailable',
       'own_request',
       'csrf_failed',
-      'not_allowed',
       'foreign_origin',
       'method_not_allowed',
       'earlier_attempt_unknown',
@@ -115,7 +114,6 @@ describe('the OpenAPI document', () => {
       'misdirected_request',
       'upgrade_required',
       'too_many_connections',
-      'role_missing',
     ])
   })
 
