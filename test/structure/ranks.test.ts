@@ -31,6 +31,7 @@ const AREAS: readonly Area[] = [
       ['cluster', 'sequencing', 'sources'],
       ['ingest', 'links', 'recordings'],
       ['gateway', 'markets'],
+      ['rest'],
     ],
   },
   {

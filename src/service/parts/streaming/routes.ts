@@ -1,15 +1,12 @@
 /** The routes for markets, nodes and the stream's connections. */
 import { registerNodeRoutes } from '../../../streaming/cluster/routes.ts'
 import {
-  type MarketDataRoutesOptions,
-  registerMarketDataRoutes,
-} from '../../../streaming/gateway/market-data-routes.ts'
-import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/gateway/market-routes.ts'
-import {
   registerStreamOperatorRoutes,
   type StreamOperatorRoutesOptions,
 } from '../../../streaming/gateway/operator-routes.ts'
 import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import { type MarketDataRoutesOptions, registerMarketDataRoutes } from '../../../streaming/rest/market-data-routes.ts'
+import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/rest/market-routes.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
 import type { Cluster } from './start-cluster.ts'
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Instrument } from '../../../src/streaming/market/event.ts'
 import { RestNode } from '../../support/rest.ts'
-import { LiveStream } from './live-stream.ts'
+import { LiveStream } from '../gateway/live-stream.ts'
 
 const stream = new LiveStream({ markets: ['ZZZUSD', 'AAAUSD', 'SIMUSD'], depth: 5 })
 let node: RestNode

@@ -8,10 +8,10 @@ import { type Static, Type } from 'typebox'
 import type { Guard } from '../../access/clients/guard.ts'
 import { millisecondText } from '../../platform/base/clock.ts'
 import { IGNORES_PARAMETERS } from '../../platform/http/list-query.ts'
+import type { Hub } from '../gateway/hub.ts'
+import { MARKET_STATES } from '../gateway/market-stream.ts'
+import type { ListedMarket } from '../gateway/served-markets.ts'
 import { INSTRUMENT_STATES, PROOFS, type Proof } from '../market/event.ts'
-import type { Hub } from './hub.ts'
-import { MARKET_STATES } from './market-stream.ts'
-import type { ListedMarket } from './served-markets.ts'
 
 export interface MarketRoutesOptions {
   readonly guard: Guard

@@ -14,9 +14,9 @@ import { nameIgnored } from '../../platform/http/list-query.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { QueryFaults, queryValues } from '../../platform/http/query-values.ts'
 import { RawJson, WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
+import type { Hub } from '../gateway/hub.ts'
+import type { MarketStream } from '../gateway/market-stream.ts'
 import { tradeText } from '../sequencing/frame.ts'
-import type { Hub } from './hub.ts'
-import type { MarketStream } from './market-stream.ts'
 import { OrderBooks } from './order-books.ts'
 
 export interface MarketDataRoutesOptions {

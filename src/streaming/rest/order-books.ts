@@ -4,12 +4,12 @@
  * slices, and at most one at a time per view. A view is kept for a minute after its last request.
  */
 import { type Clock, type Instant, millisecondText } from '../../platform/base/clock.ts'
+import type { MarketStream } from '../gateway/market-stream.ts'
 import { LevelSum } from '../market/digest.ts'
 import { BID, type LevelChange } from '../market/event.ts'
 import { Cursors } from '../sequencing/cursor.ts'
 import { levelText } from '../sequencing/frame.ts'
 import type { ViewFeed } from '../sequencing/view-feed.ts'
-import type { MarketStream } from './market-stream.ts'
 
 /** Levels encoded and hashed per slice: about a millisecond. */
 const SLICE_LEVELS = 2_048

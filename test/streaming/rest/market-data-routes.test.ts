@@ -4,7 +4,7 @@ import { ASK, BID } from '../../../src/streaming/market/event.ts'
 import { digestOf } from '../../support/extended-verifier.ts'
 import { Random } from '../../support/random.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
-import { deepBook, LiveStream, levels, type Message } from './live-stream.ts'
+import { deepBook, LiveStream, levels, type Message } from '../gateway/live-stream.ts'
 
 const stream = new LiveStream({ markets: ['AAAUSD', 'OLDUSD', 'BIGUSD', 'NEWUSD'], depth: 0, executionsKept: 8 })
 let node: RestNode
