@@ -28,6 +28,9 @@ const WAITS: readonly (readonly [wait: string, gates: readonly Gate[]])[] = [
   ['PAUSED', ['PAUSED']],
 ]
 
+/** Work done together at the end of a round. */
+const BATCH = 100
+
 export interface Row {
   readonly id: string
   readonly status: string
@@ -45,11 +48,11 @@ export interface Row {
 export async function settleDown(world: World, db: Db): Promise<void> {
   world.isDeadly = false
   await sql`update orchestration_queue set next_attempt_at = clock_timestamp()`.execute(db.tables())
-  while (await isDue(db, sql`orchestration_queue`)) await world.convert(0)
+  while (await isDue(db, sql`orchestration_queue`)) await world.convert(0, BATCH)
   await sql`
     update deliveries set next_attempt_at = clock_timestamp() where next_attempt_at is not null
   `.execute(db.tables())
-  while (await isDue(db, sql`deliveries`)) await world.handOut(1)
+  while (await isDue(db, sql`deliveries`)) await world.handOut(1, BATCH)
   world.isDeadly = true
 }
 

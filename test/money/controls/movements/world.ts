@@ -16,7 +16,7 @@ import { newId } from '../../../../src/platform/base/ids.ts'
 import { Problem } from '../../../../src/platform/http/problem.ts'
 import type { Db, Transaction } from '../../../../src/platform/store/db.ts'
 import { transactionWithRetries } from '../../../../src/platform/store/retry.ts'
-import { sql } from '../../../../src/platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../../support/all-due.ts'
 import { OPERATOR, PAYEE } from '../../../support/deliveries.ts'
 import { addOwner, credit } from '../../../support/ledger.ts'
@@ -41,6 +41,10 @@ class Killed extends Error {}
 
 const ASSETS = ['USDC', 'USDG'] as const
 const STATEMENTS_MAX = 14
+/** Movements among which an actor looks. */
+const SAMPLE = 20
+/** Actors at the same time. */
+const LANES = 8
 const UNITS = { min: 1_000_000, max: 9_000_000 }
 
 interface Handed {
@@ -66,6 +70,8 @@ export class World {
   readonly handedOut: Movement[] = []
   readonly #options: WorldOptions
   readonly #held: Handed[] = []
+  /** All movements', in the order of their start. */
+  readonly #ids: string[] = []
   isDeadly = true
 
   constructor(options: WorldOptions) {
@@ -96,11 +102,10 @@ export class World {
 
   /** Several actors act at the same time. */
   async act(actions: number): Promise<void> {
-    const lanes = 4
     const lane = async (number: number) => {
-      for (let done = number; done < actions; done += lanes) await this.#actOnce()
+      for (let done = number; done < actions; done += LANES) await this.#actOnce()
     }
-    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
+    await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)))
   }
 
   async #actOnce(): Promise<unknown> {
@@ -141,6 +146,11 @@ export class World {
       if (error instanceof Killed || error instanceof ClaimLost) return undefined
       throw error
     }
+  }
+
+  #add(movement: Movement): void {
+    this.movements.set(movement.id, movement)
+    this.#ids.push(movement.id)
   }
 
   #newMovement(party: Party): Movement {
@@ -186,7 +196,7 @@ export class World {
       )
       if (text === undefined) return
       const { id } = JSON.parse(text) as { id: string }
-      this.movements.set(id, { ...movement, id, isRequestedAsIs: sourceAsset === asset })
+      this.#add({ ...movement, id, isRequestedAsIs: sourceAsset === asset })
       if (codes.length > 0) this.violations.push(`a request was accepted while ${closed.join()} were closed`)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
@@ -199,23 +209,23 @@ export class World {
     const { random, dbs } = this.#options
     const movement = this.#newMovement(random.pick(this.parties))
     const { id, party, sourceAsset, asset: destinationAsset, amount: sourceAmount } = movement
-    this.movements.set(id, movement)
+    this.#add(movement)
     const terms = { id, sourceAsset, destinationAsset, sourceAmount, destination: destinationOf(movement) }
     await startAll(random.pick(dbs), [newOrchestration(party, terms)])
   }
 
-  async convert(worker: number): Promise<void> {
-    const { random, dbs, settings } = this.#options
+  async convert(worker: number, limit = 1 + this.#options.random.integer(6)): Promise<void> {
+    const { dbs, settings } = this.#options
     const db = dbs[worker] as Db
-    const claims = await claimWork(db, { kinds: ['convert'], limit: 1 + random.integer(6), claimSeconds: 60 }, ALL_DUE)
+    const claims = await claimWork(db, { kinds: ['convert'], limit, claimSeconds: 60 }, ALL_DUE)
     if (claims.length === 0 || this.#dies('after claim')) return
     const settingsNow = convertSettings({ gates: settings })
     await this.#inTransaction((transaction) => convertBatch(transaction, claims, settingsNow), db)
   }
 
-  async handOut(executor: number): Promise<number> {
-    const { random, dbs, owners } = this.#options
-    const request = { executor: `executor ${executor}`, limit: 1 + random.integer(6), lease_seconds: 60 }
+  async handOut(executor: number, limit = 1 + this.#options.random.integer(6)): Promise<number> {
+    const { dbs, owners } = this.#options
+    const request = { executor: `executor ${executor}`, limit, lease_seconds: 60 }
     const claimed = await this.#inTransaction(
       (transaction) => claimDeliveries(transaction, owners, 'operator', request, false, ALL_DUE),
       dbs[executor],
@@ -261,10 +271,17 @@ export class World {
     while (this.#held.length > 0) await this.#report()
   }
 
+  /** Some movements, of which one may be in the state that an actor looks for. */
+  #sample(): readonly string[] {
+    const { random } = this.#options
+    return this.#ids.length === 0 ? [] : Array.from({ length: SAMPLE }, () => random.pick(this.#ids))
+  }
+
   async #pickWaiting() {
     const { random, dbs } = this.#options
     const { rows } = await sql<{ id: string; version: string; gates: readonly { readonly code: Gate }[] }>`
-      select id, updated_at as version, gates from orchestrations where gates is not null order by id
+      select id, updated_at as version, gates from orchestrations
+      where id = any(${[...this.#sample()]}::uuid[]) and gates is not null order by id
     `.execute(dbs[0].tables())
     return rows.length === 0 ? undefined : random.pick(rows)
   }
@@ -299,34 +316,34 @@ export class World {
 
   /** The screening's answer about one payment, if it was asked. */
   async #allow(): Promise<void> {
-    const asked = await this.#asked()
-    if (asked.length > 0) await this.#answer(this.#options.random.pick(asked))
+    await this.#answer(sql`
+      movement_id = (
+        select movement_id from screenings where status = 'PENDING' and movement_id = any(${[...this.#sample()]}::uuid[])
+        order by movement_id limit 1
+      )
+    `)
   }
 
   /** The screening's answers about all payments. */
   async allowAll(): Promise<void> {
-    for (const id of await this.#asked()) await this.#answer(id)
+    await this.#answer(sql`true`)
   }
 
-  async #asked(): Promise<readonly string[]> {
+  async #answer(about: RawBuilder<boolean>): Promise<void> {
     const { rows } = await sql<{ movement_id: string }>`
-      select movement_id from screenings where status = 'PENDING' order by movement_id
-    `.execute(this.#options.dbs[0].tables())
-    return rows.map(({ movement_id }) => movement_id)
-  }
-
-  async #answer(id: string): Promise<void> {
-    await sql`
       update screenings set status = 'ALLOWED', decided_at = clock_timestamp(), next_attempt_at = null
-      where movement_id = ${id} and status = 'PENDING'
+      where status = 'PENDING' and ${about} returning movement_id
     `.execute(this.#options.dbs[0].tables())
-    const movement = this.movements.get(id)
-    if (movement !== undefined) movement.isAllowed = true
+    for (const { movement_id } of rows) {
+      const movement = this.movements.get(movement_id)
+      if (movement !== undefined) movement.isAllowed = true
+    }
   }
 
   async #cancel(): Promise<void> {
     const { random, owners } = this.#options
-    const all = [...this.movements.values()].filter(({ isCancelled }) => !isCancelled).slice(-40)
+    const recent = this.#ids.slice(-40).flatMap((id) => this.movements.get(id) ?? [])
+    const all = recent.filter(({ isCancelled }) => !isCancelled)
     if (all.length === 0) return
     const movement = random.pick(all)
     const { customerId } = movement.party

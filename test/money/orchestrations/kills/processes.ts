@@ -18,13 +18,13 @@ const CACHE = join(HERE, '../../../../node_modules/.cache')
 const BANNER = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)"
 
 /** A new folder with the program; to be removed when no process runs it any more. */
-export async function bundleProgram(): Promise<string> {
+export async function bundleProgram(source = join(HERE, 'program.ts')): Promise<string> {
   mkdirSync(CACHE, { recursive: true })
   const outdir = mkdtempSync(join(CACHE, 'worker-program-'))
   await build({
     // The thread of the embedded store is looked for beside the program.
     entryPoints: [
-      { in: join(HERE, 'program.ts'), out: 'program' },
+      { in: source, out: 'program' },
       { in: join(SOURCES, 'platform/store/embedded-worker.ts'), out: 'embedded-worker' },
     ],
     outdir,
