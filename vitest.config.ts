@@ -75,6 +75,7 @@ const IN_THE_LONG_RUN_ALONE = [
 
 /** Of these, minutes each in the long run, and no suite tests an engine: on PostgreSQL alone there too. */
 const LONG_ON_ONE_ENGINE = [
+  'test/money/controls/movements.test.ts',
   'test/money/destinations/stolen-secret.test.ts',
   'test/end-to-end/{paused-reader,publication-kills,real-input,recorded-venues,relay-chain,simulator-stream}.test.ts',
 ]
