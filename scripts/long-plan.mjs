@@ -17,6 +17,7 @@ export const LONGER = {
   kills: { TIDEGATE_KILLS: '200' },
   outages: { TIDEGATE_OUTAGES: '20' },
   'power-loss': { TIDEGATE_POWER_LOSS_RUNS: '5' },
+  screening: { TIDEGATE_SCREENING_MINUTES: '10' },
   simulation: { TIDEGATE_SIMULATION_MINUTES: '60' },
   soak: { TIDEGATE_SOAK_MINUTES: '60' },
 }
