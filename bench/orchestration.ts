@@ -118,13 +118,16 @@ export async function depositsPerSecond(
     }
   }
   await Promise.all(Array.from({ length: batch === 1 ? CALLERS.single : CALLERS.batch }, caller))
-  await untilEnded(operator)
+  await untilEnded(operator, payments.isScreened)
   if (Api.repeated > 0) process.stderr.write(`${Api.repeated} calls were repeated, because the store was busy\n`)
   return (reported * 1_000) / (performance.now() - start)
 }
 
-/** Resolves when no orchestration is unfinished. */
-async function untilEnded(operator: Api): Promise<void> {
-  const open = () => operator.call<{ items: unknown[] }>('GET', '/orchestrations?status=PROCESSING&limit=1')
-  while ((await open()).items.length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+/** Resolves when every deposit's screening is answered and no orchestration is unfinished. */
+async function untilEnded(operator: Api, isScreened: boolean): Promise<void> {
+  const open = async (list: string) =>
+    (await operator.call<{ items: unknown[] }>('GET', `${list}&limit=1`)).items.length > 0
+  for (const list of [...(isScreened ? ['/screening?status=PENDING'] : []), '/orchestrations?status=PROCESSING']) {
+    while (await open(list)) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
 }

@@ -59,13 +59,23 @@ interface ReportedDeposit {
   readonly disposition?: { readonly code: string }
 }
 
+interface PaymentOptions {
+  readonly ways?: readonly Way[]
+  /** Whether accounts and destinations must be approved. */
+  readonly isGated?: boolean
+  readonly isScreened?: boolean
+}
+
 export class ReportedPayments {
+  /** Whether deposits are held until their screening is answered. */
+  readonly isScreened: boolean
   readonly #reporter: Api
   readonly #places: ReadonlyMap<Way, readonly Place[]>
   /** The answered deposits, and what they must pay in minor units of the destination. */
   readonly #answered = new Map<Way, { readonly ids: string[]; units: bigint }>()
 
-  private constructor(reporter: Api, places: ReadonlyMap<Way, readonly Place[]>) {
+  private constructor(reporter: Api, places: ReadonlyMap<Way, readonly Place[]>, isScreened: boolean) {
+    this.isScreened = isScreened
     this.#reporter = reporter
     this.#places = places
     for (const way of WAYS) this.#answered.set(way, { ids: [], units: 0n })
@@ -75,12 +85,11 @@ export class ReportedPayments {
    * With new customers.
    *
    * @param reporter has the role `deposit_reporter`
-   * @param isGated whether accounts and destinations must be approved
    */
   static async create(
     program: Program,
     reporter: Api,
-    { ways = WAYS, isGated = false }: { readonly ways?: readonly Way[]; readonly isGated?: boolean } = {},
+    { ways = WAYS, isGated = false, isScreened = false }: PaymentOptions = {},
   ): Promise<ReportedPayments> {
     const places = new Map<Way, Place[]>(WAYS.map((way) => [way, []]))
     for (let number = 0; number < CUSTOMERS; number++) {
@@ -101,10 +110,13 @@ export class ReportedPayments {
         places.get(way)?.push((crypto ?? fiat) as Place)
       }
     }
-    return new ReportedPayments(reporter, places)
+    return new ReportedPayments(reporter, places, isScreened)
   }
 
-  /** Reports this many new payments in one request. Throws unless each is credited and has its orchestration. */
+  /**
+   * Reports this many new payments in one request. Throws unless each is credited and has its orchestration, or waits for
+   * its screening.
+   */
   async report(way: Way, batch: number): Promise<void> {
     const made = Array.from({ length: batch }, () => this.#newReport(way))
     const reports = made.map(({ report }) => report)
@@ -118,7 +130,8 @@ export class ReportedPayments {
           ).results.map(({ deposit }) => deposit)
     const answered = this.#answered.get(way) as { ids: string[]; units: bigint }
     for (const [index, deposit] of deposits.entries()) {
-      if (deposit?.status !== 'COMPLETED' || deposit.disposition?.code !== 'ORCHESTRATED')
+      const code = deposit?.disposition?.code
+      if (deposit?.status !== 'COMPLETED' || code !== (this.isScreened ? 'SCREENING' : 'ORCHESTRATED'))
         throw new Error(`a deposit was answered ${JSON.stringify(deposit)}`)
       answered.ids.push(deposit.id)
       answered.units += made[index]?.units as bigint
