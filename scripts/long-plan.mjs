@@ -13,6 +13,7 @@ const UNKNOWN_SECONDS = 5
 export const LONGER = {
   chain: { TIDEGATE_CHAIN_MINUTES: '10' },
   cluster: { TIDEGATE_CLUSTER_MINUTES: '60' },
+  gates: { TIDEGATE_MOVEMENTS: '10000', TIDEGATE_ORDERS: '10000' },
   gateways: { TIDEGATE_GATEWAY_FAULTS: '40' },
   kills: { TIDEGATE_KILLS: '200' },
   outages: { TIDEGATE_OUTAGES: '20' },

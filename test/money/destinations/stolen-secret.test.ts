@@ -26,10 +26,10 @@ import { newAccount, RULES, ruleBody, type TestAccount } from '../../support/rul
 const OWN = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const HOURS_MAX = 24
 const isLong = process.env.TIDEGATE_LONG === '1'
-/** For each mode. */
-const THIEVES = isLong ? 50 : 2
 /** Orders by one thief, who keeps the records that earlier ones made. */
 const ORDERS = isLong ? 100 : 10
+/** For each of the two modes. */
+const THIEVES = isLong ? Number(process.env.TIDEGATE_ORDERS ?? 2_000) / ORDERS / 2 : 2
 /** Thieves at the same time. */
 const LANES = isLong ? 6 : 2
 /** Time passes after an order. A thief's 24 hours are over before its last orders. */
