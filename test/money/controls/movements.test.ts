@@ -28,7 +28,7 @@ import { POINTS, World } from './movements/world.ts'
 const seed = seedOf(7)
 const isLong = process.env.TIDEGATE_LONG === '1'
 const MOVEMENTS = isLong ? Number(process.env.TIDEGATE_MOVEMENTS ?? 2_000) : 80
-/** So many that some reach the limits of a day, and some do not. */
+/** Enough movements each for some to reach the limits of a day. */
 const PARTIES = isLong ? Math.ceil(MOVEMENTS / 250) : 4
 const ACTIONS = isLong ? 2_000 : 80
 /** Processes killed with SIGKILL, on PostgreSQL. */

@@ -3,10 +3,10 @@
  * of its statements, or at the end of the round. A killed one is replaced by another.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { once } from '../../../support/awaited.ts'
 import { withClient } from '../../../support/postgres.ts'
 import type { Random } from '../../../support/random.ts'
 import { bundleProgram } from '../../orchestrations/kills/processes.ts'
