@@ -5,6 +5,7 @@
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
+import { Turns } from '../../platform/base/turns.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { reportFailure } from '../../platform/store/due-worker.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -17,12 +18,10 @@ const REFRESH_MILLISECONDS = 30_000
 const POLL_MILLISECONDS = 5_000
 /** Customers in one statement. */
 const CUSTOMERS_MAX = 1_000
-/** Statements at a time. The others wait in order. */
+/** Subscribers' statements at a time. */
 const READS_MAX = 4
 /** Events in one batch: about 45 KB, at most 200 KB. */
 const BATCH_MAX = 100
-/** Subscribers per process. */
-const FOLLOWERS_MAX = 10_000
 
 export interface EventFollower {
   /** The customer may have events up to this sequence. Undefined: any number. */
@@ -45,13 +44,11 @@ export interface EventFeedOptions {
 export class EventFeed {
   readonly #options: EventFeedOptions
   readonly #followed = new Map<string, Followed>()
-  #followerCount = 0
   #listening: Promise<() => Promise<void>> | undefined
   #timer: Timer | undefined
   #polling: Promise<void> | undefined
   #refreshedMilliseconds = Number.NEGATIVE_INFINITY
-  #reading = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #turns = new Turns(READS_MAX)
   #stopped = false
 
   constructor(options: EventFeedOptions) {
@@ -63,7 +60,7 @@ export class EventFeed {
    * was deleted. Each later event wakes the customer's followers.
    */
   start(customerId: string, after: bigint | undefined): Promise<bigint> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#listen()
       const last = (await this.#watch([customerId])).get(customerId) ?? 0n
       if (after === undefined) return last
@@ -72,9 +69,8 @@ export class EventFeed {
     })
   }
 
-  /** Wakes the follower until the returned function is called. Undefined: there are too many. */
-  follow(customerId: string, follower: EventFollower): (() => void) | undefined {
-    if (this.#followerCount >= FOLLOWERS_MAX) return undefined
+  /** Wakes the follower until the returned function is called. */
+  follow(customerId: string, follower: EventFollower): () => void {
     let followed = this.#followed.get(customerId)
     if (followed === undefined) {
       followed = { followers: new Set(), reads: new Map() }
@@ -82,12 +78,11 @@ export class EventFeed {
     }
     const { followers } = followed
     followers.add(follower)
-    this.#followerCount += 1
     this.#timer ??= this.#schedulePoll()
     return () => {
-      if (!followers.delete(follower)) return
-      this.#followerCount -= 1
-      if (followers.size === 0) this.#followed.delete(customerId)
+      followers.delete(follower)
+      if (followers.size === 0 && this.#followed.get(customerId)?.followers === followers)
+        this.#followed.delete(customerId)
     }
   }
 
@@ -95,7 +90,7 @@ export class EventFeed {
   read(customerId: string, after: bigint): Promise<EventBatch> {
     const { db } = this.#options
     const begin = () =>
-      this.#inTurn(() => readEvents(db, { customerId, scopes: undefined }, after, { limit: BATCH_MAX }))
+      this.#turns.run(() => readEvents(db, { customerId, scopes: undefined }, after, { limit: BATCH_MAX }))
     const reads = this.#followed.get(customerId)?.reads
     if (reads === undefined) return begin()
     let read = reads.get(after)
@@ -146,7 +141,7 @@ export class EventFeed {
 
   #schedulePoll(): Timer {
     return this.#options.clock.schedule(POLL_MILLISECONDS, () => {
-      this.#timer = this.#followerCount === 0 || this.#stopped ? undefined : this.#schedulePoll()
+      this.#timer = this.#followed.size === 0 || this.#stopped ? undefined : this.#schedulePoll()
       this.#polling ??= this.#poll().finally(() => {
         this.#polling = undefined
       })
@@ -195,17 +190,5 @@ export class EventFeed {
         ({ customer_id, last_sequence }) => [customer_id, BigInt(last_sequence)],
       ),
     )
-  }
-
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#reading >= READS_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#reading += 1
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#reading -= 1
-      else next()
-    }
   }
 }

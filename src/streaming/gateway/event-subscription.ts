@@ -6,7 +6,7 @@
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 import type { Directory } from '../../access/clients/directory.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
-import type { EventFollower } from '../../access/events/event-feed.ts'
+import type { EventFeed, EventFollower } from '../../access/events/event-feed.ts'
 import { type EventBatch, EventsExpired } from '../../access/events/read.ts'
 import { EVENT_SCOPE, eventScopes } from '../../access/events/stream-access.ts'
 import { readableObjects } from '../../contract/event-types.ts'
@@ -15,16 +15,22 @@ import { textFrame } from '../sequencing/frame.ts'
 import { Chunk, type Outbox } from './outbox.ts'
 import { type EntryProblem, noEffect } from './protocol.ts'
 
-/** Where events come from: the store, or the main process. */
-export interface EventSource {
-  start(customerId: string, after: bigint | undefined): Promise<bigint>
-  read(customerId: string, after: bigint): Promise<Pick<EventBatch, 'events' | 'examinedTo' | 'isEnd'>>
-  follow(customerId: string, follower: EventFollower): (() => void) | undefined
-}
+/** Subscriptions per process. */
+const SUBSCRIPTIONS_MAX = 10_000
 
-export interface EventStreams {
+/** Where events come from: the store (`EventFeed`), or the main process. */
+export type EventSource = Pick<EventFeed, 'start' | 'read' | 'follow'>
+
+/** What the subscriptions in one process share. */
+export class EventStreams {
   readonly source: EventSource
   readonly directory: Directory
+  subscriptionCount = 0
+
+  constructor(source: EventSource, directory: Directory) {
+    this.source = source
+    this.directory = directory
+  }
 }
 
 export interface EventSubscriptionOptions {
@@ -90,10 +96,14 @@ export class EventSubscription implements EventFollower {
     if ('error' in start) throw start.error
     if ('problem' in start) return start.problem
     const { streams, token } = this.#options
+    if (streams.subscriptionCount >= SUBSCRIPTIONS_MAX) {
+      return noEffect(`the limit of ${SUBSCRIPTIONS_MAX} subscriptions to events per process is reached`).problem
+    }
+    streams.subscriptionCount += 1
     const unfollow = streams.source.follow(token.customerId, this)
-    if (unfollow === undefined) return noEffect('the limit of event subscriptions per process is reached').problem
     const endWatch = streams.directory.onChange((affected) => this.#accessChanged(affected))
     this.#release = () => {
+      streams.subscriptionCount -= 1
       unfollow()
       endWatch()
     }
@@ -165,7 +175,7 @@ export class EventSubscription implements EventFollower {
   }
 
   /** Returns whether there are no later events for now. */
-  #send({ events, examinedTo, isEnd }: Pick<EventBatch, 'events' | 'examinedTo' | 'isEnd'>): boolean {
+  #send({ events, examinedTo, isEnd }: EventBatch): boolean {
     const scopes = this.#scopes
     if (scopes === undefined) {
       this.#endFor(MISSING_SCOPE)

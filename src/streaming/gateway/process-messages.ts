@@ -5,6 +5,7 @@
 import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
 import type { TlsContext } from '../../platform/http/node-server.ts'
 import type { SessionDetails } from './connection-document.ts'
+import type { EventReply, EventRequest } from './event-link.ts'
 import type { ConnectionPart, ConnectionRequest, FoundConnection } from './served-connections.ts'
 
 /** The key that signs receipts, if they are enabled and there is one. */
@@ -45,6 +46,7 @@ export type ToGatewayProcess =
   | { readonly type: 'close'; readonly id: string }
   | { readonly type: 'drain'; readonly seconds: number }
   | { readonly type: 'question'; readonly number: number; readonly name: keyof Questions; readonly asked: unknown }
+  | EventReply
 
 export type FromGatewayProcess =
   /** It listens, and every market with a book is followed. */
@@ -53,3 +55,4 @@ export type FromGatewayProcess =
   | { readonly type: 'counts'; readonly counts: ConnectionCounts }
   | { readonly type: 'drained' }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
+  | EventRequest

@@ -11,6 +11,8 @@ import type { Log } from '../../platform/base/log.ts'
 import type { BusExport } from '../links/bus-export.ts'
 import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../links/bus-requests.ts'
 import { PipeLink } from '../links/link-pipe.ts'
+import { EventsForProcess } from './event-link.ts'
+import type { EventSource } from './event-subscription.ts'
 import type { ConnectionCounts, FromGatewayProcess, Questions, ToGatewayProcess } from './process-messages.ts'
 
 /** Wait before an ended process is started again; doubled each time until one has been ready for a while. */
@@ -40,6 +42,8 @@ export interface SupervisedProcessOptions {
   readonly directorySnapshot: () => Buffer | undefined
   readonly exporter: Pick<BusExport, 'onStateRequest'>
   readonly onCommitRequest: (request: CommitRequest) => void
+  /** Where customers' events are read for its connections. */
+  readonly events: EventSource
 }
 
 export interface ProcessEvents {
@@ -56,6 +60,7 @@ export class SupervisedProcess {
   readonly #events: ProcessEvents
   #process: ChildProcess | undefined
   #link: PipeLink | undefined
+  readonly #eventsForProcess: EventsForProcess
   #isReady = false
   #readySinceMilliseconds = 0
   #restartMilliseconds = RESTART_MILLISECONDS_MIN
@@ -72,6 +77,7 @@ export class SupervisedProcess {
     this.#number = number
     this.#options = options
     this.#events = events
+    this.#eventsForProcess = new EventsForProcess(options.events, (reply) => this.send(reply))
   }
 
   /** Whether it serves connections and answers. */
@@ -207,6 +213,10 @@ export class SupervisedProcess {
         break
       case 'answer':
         this.#questions.get(message.number)?.(message.answer)
+        break
+      case 'event-call':
+      case 'event-wanted':
+        this.#eventsForProcess.receive(message)
     }
   }
 
@@ -217,6 +227,7 @@ export class SupervisedProcess {
     this.#process = undefined
     this.#link = undefined
     this.#isReady = false
+    this.#eventsForProcess.end()
     this.#onDrained?.()
     if (this.#isStopping) return
     const isStable = wasReady && clock.monotonicMilliseconds() - this.#readySinceMilliseconds > STABLE_MILLISECONDS

@@ -8,7 +8,7 @@ import { CHANNELS, channelsOf, EXTENDED_SUBPROTOCOL, REQUEST_TYPES } from '../..
 import { STREAM_SCOPE } from '../../../src/contract/scopes.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../../../src/contract/stream-codes.ts'
 import { asyncApiDocument } from '../../../src/service/api-docs/asyncapi.ts'
-import type { EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
+import { EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
 import { ASK } from '../../../src/streaming/market/event.ts'
 import { LiveStream, levels } from '../../streaming/gateway/live-stream.ts'
 import { ApiDocument, type Node, structureFaults } from '../../support/api-document.ts'
@@ -96,9 +96,8 @@ describe('the AsyncAPI document', () => {
   })
 })
 
-const SAMPLE_EVENTS: EventStreams = {
-  directory: new Directory(),
-  source: {
+const SAMPLE_EVENTS = new EventStreams(
+  {
     start: async (_customerId, after) => {
       if (after === 7n) throw new EventsExpired(9n)
       return after ?? 0n
@@ -110,7 +109,8 @@ const SAMPLE_EVENTS: EventStreams = {
     },
     follow: () => () => undefined,
   },
-}
+  new Directory(),
+)
 
 describe('a message of the stream', () => {
   /** Returns the described messages that a text conforms to; requests are sent by the client. */

@@ -7,7 +7,7 @@ import { changeTransfers, insertTransfers } from '../../../src/money/transfers/s
 import { newId } from '../../../src/platform/base/ids.ts'
 import { StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
-import type { EventSource } from '../../../src/streaming/gateway/event-subscription.ts'
+import { type EventSource, EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
 import { until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
@@ -62,7 +62,7 @@ interface Opened {
 }
 
 function open({ who, source = feed, scopes = SCOPES, kernelBytes, subprotocol = 'tidegate.v1' }: Opened) {
-  const stream = new LiveStream({ events: { source, directory: node.directory } })
+  const stream = new LiveStream({ events: new EventStreams(source, node.directory) })
   stream.snapshot()
   const { customerId, clientId } = who
   const token = { customerId, clientId, scopes: new Set(scopes) }
@@ -345,18 +345,26 @@ describe('subscribers of one customer', () => {
         return Reflect.get(target, name)
       },
     })
-    const source = new EventFeed({ db, clock, log: captureLog().log })
+    const shared = new EventFeed({ db, clock, log: captureLog().log })
+    const reads: Promise<unknown>[] = []
+    const source: EventSource = {
+      start: (customerId, after) => shared.start(customerId, after),
+      read(customerId, after) {
+        const read = shared.read(customerId, after)
+        reads.push(read)
+        return read
+      },
+      follow: (customerId, follower) => shared.follow(customerId, follower),
+    }
     const clients = Array.from({ length: 5 }, () => connect({ who, source }))
     for (const client of clients) await subscribe(client)
-    await until(
-      'the first reads',
-      () => statements === 5 * 3 || new Promise((resolve) => setTimeout(resolve, 5, false)),
-    )
+    expect(reads).toHaveLength(5)
+    await Promise.all(reads)
     statements = 0
     await write(who, 3)
     for (const client of clients) expect(sequencesOf(await texts(client, 3))).toEqual([2, 3, 4])
     expect(statements).toBe(1)
-    await source.stop()
+    await shared.stop()
   })
 
   it('readers that come and go under concurrent writers miss nothing and repeat nothing', async () => {

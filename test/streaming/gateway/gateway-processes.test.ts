@@ -3,7 +3,12 @@ import { EventEmitter } from 'node:events'
 import { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { EventFollower } from '../../../src/access/events/event-feed.ts'
+import { EventsExpired } from '../../../src/access/events/read.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import { StoreUnavailable } from '../../../src/platform/store/db.ts'
+import { LinkedEvents } from '../../../src/streaming/gateway/event-link.ts'
+import type { EventSource } from '../../../src/streaming/gateway/event-subscription.ts'
 import { GatewayProcesses } from '../../../src/streaming/gateway/gateway-processes.ts'
 import type { FromGatewayProcess, ToGatewayProcess } from '../../../src/streaming/gateway/process-messages.ts'
 import type { ConnectionPart, ConnectionRequest } from '../../../src/streaming/gateway/served-connections.ts'
@@ -84,9 +89,28 @@ let processes: GatewayProcesses
 let lines: string[]
 let snapshot: Buffer | undefined
 let pidOf: (number: number) => number | undefined
+/** The customers followed for the processes, with the last follower. */
+let followed: Map<string, EventFollower>
+
+const events: EventSource = {
+  start: async (_customerId, after) => {
+    if (after === 1n) throw new EventsExpired(5n)
+    if (after === 2n) throw new StoreUnavailable('the test says so')
+    return after ?? 9n
+  },
+  read: async (_customerId, after) => {
+    if (after === 3n) throw new Error('a bug')
+    return { events: [], examinedTo: after, isEnd: true }
+  },
+  follow(customerId, follower) {
+    followed.set(customerId, follower)
+    return () => void followed.delete(customerId)
+  },
+}
 
 beforeEach(() => {
   clock = new VirtualClock()
+  followed = new Map()
   pidOf = (number) => 1_000 + number
   snapshot = undefined
   create(2)
@@ -111,6 +135,7 @@ function create(count: number): void {
     directorySnapshot: () => snapshot,
     exporter: { onStateRequest: () => undefined },
     onCommitRequest: () => undefined,
+    events,
   })
   processes.start()
 }
@@ -269,4 +294,47 @@ test('a process that could not be started is started again', () => {
   process(FIRST).emit('error', new Error('spawn EAGAIN'))
   clock.advance(500)
   expect(started).toHaveLength(2)
+})
+
+describe('customers’ events', () => {
+  /** The end in a started process. */
+  function linked(): { readonly source: LinkedEvents; readonly process: FakeProcess } {
+    const process = started[0] as FakeProcess
+    const source = new LinkedEvents((request) => process.tell(request))
+    const send = process.send.bind(process)
+    process.send = (message) => {
+      send(message)
+      if (message.type === 'event-answer' || message.type === 'event-wake') source.receive(message)
+    }
+    return { source, process }
+  }
+
+  test('a process gets the main process’s answers and errors about events', async () => {
+    const { source } = linked()
+    expect(await source.start('a', undefined)).toBe(9n)
+    expect(await source.start('a', 4n)).toBe(4n)
+    expect(await source.read('a', 4n)).toEqual({ events: [], examinedTo: 4n, isEnd: true })
+    await expect(source.start('a', 1n)).rejects.toMatchObject({ name: 'EventsExpired', oldestSequence: 5n })
+    await expect(source.start('a', 2n)).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(source.read('a', 3n)).rejects.toThrow('a bug')
+    const all = await Promise.all(Array.from({ length: 50 }, (_, at) => source.start('a', BigInt(at + 10))))
+    expect(all).toEqual(Array.from({ length: 50 }, (_, at) => BigInt(at + 10)))
+  })
+
+  test('a process follows a customer once for all its subscribers, and nobody when it has ended', () => {
+    const { source, process } = linked()
+    const woken: (bigint | undefined)[] = []
+    const ends = [1, 2].map(() => source.follow('a', { wake: (last) => void woken.push(last) }))
+    source.follow('b', { wake: () => undefined })
+    expect([...followed.keys()]).toEqual(['a', 'b'])
+    followed.get('a')?.wake(7n)
+    followed.get('a')?.wake()
+    expect(woken).toEqual([7n, 7n, undefined, undefined])
+    ends[0]?.()
+    expect(followed.size).toBe(2)
+    ends[1]?.()
+    expect([...followed.keys()]).toEqual(['b'])
+    process.end(1, null)
+    expect(followed.size).toBe(0)
+  })
 })

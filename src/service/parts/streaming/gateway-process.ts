@@ -13,6 +13,7 @@ import { type Clock, createSystemClock } from '../../../platform/base/clock.ts'
 import { createLog, setLogLevel } from '../../../platform/base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../../../platform/base/metrics.ts'
 import { wait } from '../../../platform/base/time-limit.ts'
+import { LinkedEvents } from '../../../streaming/gateway/event-link.ts'
 import type { Hub } from '../../../streaming/gateway/hub.ts'
 import type {
   FromGatewayProcess,
@@ -48,8 +49,10 @@ async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<v
   const importer = createImport(parts, replicas, () => link)
   let issuer = issuerOf(receiptKey)
   const others = new SharedCounts(clock, (counts) => send({ type: 'counts', counts }))
+  const events = new LinkedEvents(send)
   const { hub, gateway } = startGateway(parts, replicas, {
     currency,
+    events,
     receiptIssuer: () => issuer,
     others,
     onCount: (clientId) => others.changed(clientId, hub),
@@ -73,6 +76,7 @@ async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<v
     else if (message.type === 'close') connections.close(message.id)
     else if (message.type === 'tls') (await listening).replaceCertificate(message.tls)
     else if (message.type === 'receipt-key') issuer = issuerOf(message.receiptKey)
+    else if (message.type === 'event-answer' || message.type === 'event-wake') events.receive(message)
     else if (message.type === 'question')
       send({ type: 'answer', number: message.number, answer: await answer(message) })
     else if (message.type === 'drain') {

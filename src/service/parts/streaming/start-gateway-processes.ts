@@ -12,6 +12,7 @@ import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { TlsContext } from '../../../platform/http/node-server.ts'
+import type { EventSource } from '../../../streaming/gateway/event-subscription.ts'
 import { GatewayProcesses } from '../../../streaming/gateway/gateway-processes.ts'
 import type { ReceiptKey } from '../../../streaming/gateway/process-messages.ts'
 import { BusExport } from '../../../streaming/links/bus-export.ts'
@@ -48,6 +49,7 @@ export function startGatewayProcesses(
   parts: ProcessParts,
   replicas: MarketReplicas,
   currency: Pick<DirectoryCurrency, 'isStale'>,
+  events: EventSource,
 ): LocalGateways | undefined {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const count = countOf(config)
@@ -68,6 +70,7 @@ export function startGatewayProcesses(
   const processes = new GatewayProcesses({
     ...parts,
     count,
+    events,
     startProcess: () => startProcess('./gateway-process', import.meta.url),
     start,
     directorySnapshot: () => link.snapshot,

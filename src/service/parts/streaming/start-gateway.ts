@@ -10,7 +10,7 @@ import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Problem } from '../../../platform/http/problem.ts'
 import { answerRefusal } from '../../../platform/http/websocket-handshake.ts'
-import type { EventSource } from '../../../streaming/gateway/event-subscription.ts'
+import { type EventSource, EventStreams } from '../../../streaming/gateway/event-subscription.ts'
 import { createGateway, type Gateway, type OtherConnections } from '../../../streaming/gateway/gateway.ts'
 import { Hub, type HubSettings } from '../../../streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../streaming/gateway/metrics.ts'
@@ -42,8 +42,7 @@ interface GatewayPlace {
   readonly onCount?: (clientId: string) => void
   /** Absent where all markets are followed. */
   readonly following?: MarketFollowing | undefined
-  /** Absent: this process serves no events. */
-  readonly events?: EventSource
+  readonly events: EventSource
 }
 
 /** In the main process, or in a gateway process. */
@@ -58,7 +57,7 @@ export function startGateway(
     ...parts,
     replicas: replicas.all,
     following,
-    events: events && { source: events, directory: parts.directory },
+    events: new EventStreams(events, parts.directory),
     metrics,
     receipts: createReceiptSigner(parts, receiptIssuer),
     settings: {

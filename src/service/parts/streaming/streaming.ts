@@ -58,10 +58,10 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const linked = startBus(parts, markets, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const cluster = startCluster(parts, { db, loader, linked }, isReady)
   const { currency } = cluster
-  const local = startGatewayProcesses(parts, replicas, currency)
-  const receiptIssuer = () => receiptIssuerOf(parts.directory)
   const events = new EventFeed({ ...parts, db })
   parts.lifecycle.started('event feed', () => events.stop())
+  const local = startGatewayProcesses(parts, replicas, currency, events)
+  const receiptIssuer = () => receiptIssuerOf(parts.directory)
   const following = linked?.followed
   const { hub, gateway } = startGateway(parts, replicas, { currency, receiptIssuer, following, events })
   linked?.followed.start({
