@@ -321,7 +321,7 @@ describe('customers’ events', () => {
     expect(all).toEqual(Array.from({ length: 50 }, (_, at) => BigInt(at + 10)))
   })
 
-  test('a process follows a customer once for all its subscribers, and nobody when it has ended', () => {
+  test('a process follows a customer once for all its subscribers, and none after its end', () => {
     const { source, process } = linked()
     const woken: (bigint | undefined)[] = []
     const ends = [1, 2].map(() => source.follow('a', { wake: (last) => void woken.push(last) }))
