@@ -8,6 +8,7 @@ import { accountPublicKey } from '../../support/address-keys.ts'
 import { type Attack, Findings } from './attack.ts'
 import { type Answer, bearer, json, sendUntilServed } from './requests.ts'
 import type { Customer, Stage } from './stage.ts'
+import { ENDPOINTS, EVENT_CASES } from './tenant-events.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
 const ADDRESSES = '/v2/transfer/deposit-addresses'
@@ -30,6 +31,8 @@ interface Records {
   readonly rule: string
   readonly transfer: string
   readonly orchestration: string
+  readonly endpoint: string
+  readonly event: string
   /** The same value in `identity_id` and `ref_id` of all of them. */
   readonly word: string
   readonly cursors: Readonly<Record<'accounts' | 'profiles' | 'addresses' | 'rules', string>>
@@ -252,6 +255,7 @@ const TENANT_CASES: readonly TenantCase[] = [
     name: 'createOrchestration to a profile',
     ask: ({ profile }, own) => [ORCHESTRATIONS, move(own.profile, { destination: profileOf(profile) })],
   },
+  ...EVENT_CASES,
 ]
 
 const TO_ADDRESS = { crypto_network: 'ETHEREUM', address: `0x${'12'.repeat(20)}` }
@@ -300,6 +304,8 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
     occurred_at: '2026-01-02T03:04:05Z',
   })
   const orchestration = await made('createOrchestration', ORCHESTRATIONS, move(profile, { ref_id: word }))
+  const endpoint = await made('createWebhookEndpoint', ENDPOINTS, { url: 'https://example.com/' })
+  const events = JSON.parse((await ask(stage, customer, 'listEvents', ['/v2/events'])).text)
   const cursor = async (operation: OperationId, path: string) => {
     const { text } = await ask(stage, customer, operation, [`${path}?limit=1`])
     return (JSON.parse(text) as { next_page_cursor: string }).next_page_cursor
@@ -314,6 +320,8 @@ async function createRecords(stage: Stage, customer: Customer): Promise<Records>
     rule: first.rule.id,
     transfer: deposit.id,
     orchestration: orchestration.id!,
+    endpoint: endpoint.id!,
+    event: events.items[0].id,
     word,
     cursors: {
       accounts: await cursor('listAccounts', ACCOUNTS),
@@ -337,6 +345,8 @@ function absentRecords(): Records {
     rule: randomUUID(),
     transfer: randomUUID(),
     orchestration: randomUUID(),
+    endpoint: randomUUID(),
+    event: randomUUID(),
     word: `word-${randomUUID()}`,
     cursors: { accounts: nothing, profiles: nothing, addresses: nothing, rules: nothing },
   }
@@ -351,7 +361,15 @@ function comparable({ status, text }: Answer, records: Records): string {
 }
 
 /** Equal for every customer, about the caller alone, or served only by a service for testing. */
-const WITHOUT_CASES: readonly OperationId[] = ['listMarkets', 'getClient', 'listLimits', 'createSandboxDeposit']
+const WITHOUT_CASES: readonly OperationId[] = [
+  'listMarkets',
+  'getClient',
+  'listLimits',
+  'listEvents',
+  'listWebhookEndpoints',
+  'createWebhookEndpoint',
+  'createSandboxDeposit',
+]
 
 function sha256Of(text: string): string {
   return createHash('sha256').update(text).digest('hex')
@@ -377,15 +395,8 @@ export const tenantIsolation: Attack = {
       ]
       const [left, right] = [comparable(foreign, other), comparable(unknown, absent)]
       findings.check(left === right, `${name}: ${left.slice(0, 150)} instead of ${right.slice(0, 150)}`)
-      const shown = [
-        other.account,
-        other.address,
-        other.toAddress,
-        other.fiatAccount,
-        other.rule,
-        other.transfer,
-        other.orchestration,
-      ].filter((id) => foreign.text.includes(id) && foreign.status === 200)
+      const { word: _, cursors: __, ...ids } = other
+      const shown = Object.values(ids).filter((id) => foreign.text.includes(id) && foreign.status === 200)
       findings.check(shown.length === 0, `${name} showed ${shown.join()}`)
     }
     const missing = (Object.keys(OPERATIONS) as OperationId[]).filter(

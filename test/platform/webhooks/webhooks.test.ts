@@ -215,4 +215,33 @@ describe('a request', () => {
       reason: expect.stringMatching('not public'),
     })
   })
+
+  it('a request to a customer’s address reaches neither this machine nor private addresses, unless both are allowed', async () => {
+    let requests = 0
+    const { port } = await listen((_, response) => {
+      requests++
+      response.end('x'.repeat(100_000))
+    })
+    const ask = (url: string, address: string, allowPrivate: boolean) =>
+      postWebhook(
+        { url, headers: {}, body: '{}', allowPrivate, isCustomers: true },
+        { clock, resolve: async () => [address] },
+      )
+    const resolved = { kind: 'failed', reason: 'the name resolves to an address that is not public' }
+    for (const host of ['127.0.0.1', '[::1]', '[::ffff:7f00:1]', 'localhost']) {
+      const expected = { kind: 'failed', reason: expect.stringMatching('is not public|that is not public') }
+      expect(await ask(`https://${host}:${port}/`, '127.0.0.1', false), host).toEqual(expected)
+    }
+    for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1']) {
+      expect(await ask(`https://customer.example:${port}/`, address, false)).toEqual(resolved)
+    }
+    const plain = { kind: 'failed', reason: 'plain HTTP is not allowed' }
+    expect(await ask(`http://customer.example:${port}/`, '8.8.8.8', false)).toEqual(plain)
+    expect(await ask(`http://127.0.0.1:${port}/`, '127.0.0.1', false)).toEqual(plain)
+    expect(requests).toBe(0)
+    const answered = { kind: 'answered', status: 200, body: '' }
+    expect(await ask(`http://customer.example:${port}/`, '127.0.0.1', true)).toEqual(answered)
+    expect(await ask(`http://127.0.0.1:${port}/`, '127.0.0.1', true)).toEqual(answered)
+    expect(requests).toBe(2)
+  })
 })
