@@ -1,13 +1,15 @@
 /**
- * The signed requests of one round to one endpoint, with their log. The endpoint's name is resolved once for all of them.
- * The answers' bodies are not read.
+ * The signed requests of one round to one endpoint, with their log. They share the resolved name and the connections.
+ * The answers' bodies are discarded.
  */
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Counter } from '../../platform/base/metrics.ts'
 import { type Resolve, resolveByMachine } from '../../platform/webhooks/request.ts'
 import { postSigned } from '../../platform/webhooks/signed-request.ts'
 import type { Claim } from './claims.ts'
-import type { Failure, SentEvent, SentRequest } from './round.ts'
+import { type Failure, PARALLEL_MAX, type SentEvent, type SentRequest } from './round.ts'
 
 export interface RequestOptions {
   readonly clock: Clock
@@ -18,17 +20,22 @@ export interface RequestOptions {
   readonly resolve?: Resolve
 }
 
+/** Connections end with the round. Without the limit, a request would not wait for one that is about to be free. */
+const KEPT = { keepAlive: true, maxSockets: PARALLEL_MAX } as const
+
 export class EndpointRequests {
   readonly #options: RequestOptions
   readonly #url: string
   readonly #secrets: readonly string[]
   readonly #sent: (Omit<SentRequest, 'milliseconds_ago'> & { readonly begin: number })[] = []
+  readonly #agent: HttpAgent
   #addresses: Promise<readonly string[]> | undefined
 
   constructor(options: RequestOptions, { url }: Pick<Claim, 'url'>, secrets: readonly string[]) {
     this.#options = options
     this.#url = url
     this.#secrets = secrets
+    this.#agent = new URL(url).protocol === 'http:' ? new HttpAgent(KEPT) : new HttpsAgent(KEPT)
   }
 
   /** The log so far. */
@@ -64,6 +71,11 @@ export class EndpointRequests {
     this.#sent.push({ event_id: id, sequence: sequence === 0 ? null : sequence, attempt, ...outcome, begin })
     requests.inc({ outcome: failure === undefined ? 'accepted' : status === null ? 'no_answer' : 'refused' })
     return failure
+  }
+
+  /** Ends the connections. */
+  close(): void {
+    this.#agent.destroy()
   }
 
   /** Logs that earlier events are no longer kept. */

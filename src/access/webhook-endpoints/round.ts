@@ -7,7 +7,7 @@ import { type BackoffLimits, type Jitter, jitteredBackoff } from '../../platform
 import { type Backlog, type Claim, FAILING_HOURS_MAX, FAILURES_MAX } from './claims.ts'
 
 /** Requests to one endpoint at a time. */
-const PARALLEL_MAX = 8
+export const PARALLEL_MAX = 8
 /** Events in a round from backlogs, and as many new ones. */
 const ROUND_EVENTS_MAX = 100
 /** What may wait for one endpoint. Beyond it, its position in the new events stays. */

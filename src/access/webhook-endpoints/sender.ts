@@ -164,12 +164,16 @@ export class WebhookSender {
       return { ...idle, waits: true, seconds: BLOCKED_SECONDS }
     }
     const requests = new EndpointRequests(this.#options, claim, secrets)
-    if (testId !== null) await requests.send(testEvent(claim, testId, timeOf(clock)), 1)
-    if (status !== 'ACTIVE') return { ...idle, requests: requests.sent }
-    const types = claim.types.length === 0 ? undefined : new Set(claim.types)
-    const result = await this.#sendEvents(claim, requests, { customerId, scopes: client.scopes, types })
-    const disabled = result.overdue === undefined ? {} : { disabled: result.overdue }
-    return { ...result, ...disabled, requests: requests.sent, testId }
+    try {
+      if (testId !== null) await requests.send(testEvent(claim, testId, timeOf(clock)), 1)
+      if (status !== 'ACTIVE') return { ...idle, requests: requests.sent }
+      const types = claim.types.length === 0 ? undefined : new Set(claim.types)
+      const result = await this.#sendEvents(claim, requests, { customerId, scopes: client.scopes, types })
+      const disabled = result.overdue === undefined ? {} : { disabled: result.overdue }
+      return { ...result, ...disabled, requests: requests.sent, testId }
+    } finally {
+      requests.close()
+    }
   }
 
   #sendEvents(claim: Claim, requests: EndpointRequests, wanted: Wanted): Promise<RoundResult> {

@@ -4,7 +4,7 @@
  * no text from the peer.
  */
 import { lookup as resolveName } from 'node:dns/promises'
-import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { type Agent, type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.ts'
@@ -14,6 +14,8 @@ import { addressesFault, isLoopbackHost } from './addresses.ts'
 /** From name resolution to the answer's last byte. */
 const REQUEST_MILLISECONDS_MAX = 10_000
 const ANSWER_BYTES_MAX = 65_536
+/** Read of a discarded answer, so its connection can be used again. Its connection ends when it is longer. */
+const DISCARDED_BYTES_MAX = 4_096
 
 export interface WebhookRequest {
   readonly url: string
@@ -23,9 +25,11 @@ export interface WebhookRequest {
   readonly allowPrivate: boolean
   /**
    * The address is a customer's, and not the operator's: this machine is private too, plain HTTP is allowed with private
-   * addresses alone, and the answer's body is not read.
+   * addresses alone, and the answer's body is discarded.
    */
   readonly isCustomers?: true
+  /** Keeps connections for the next requests to the same URL. Absent: each request has its own connection. */
+  readonly agent?: Agent
 }
 
 export type WebhookReply =
@@ -51,25 +55,25 @@ export async function postWebhook(
   { clock, resolve = resolveByMachine }: RequestTools,
 ): Promise<WebhookReply> {
   const ending = new AbortController()
-  const timeOut = new RequestFault(`no complete answer within ${REQUEST_MILLISECONDS_MAX / 1000} seconds`)
   try {
     const replied = exchange(request, resolve, ending.signal)
-    return await withTimeLimit(clock, REQUEST_MILLISECONDS_MAX, replied, () => Promise.reject(timeOut))
+    return await withTimeLimit(clock, REQUEST_MILLISECONDS_MAX, replied, () => {
+      throw new RequestFault(`no complete answer within ${REQUEST_MILLISECONDS_MAX / 1000} seconds`)
+    })
   } catch (error) {
+    // Ends the connection. One whose answer is complete ends by itself, or is kept.
+    ending.abort()
     if (error instanceof RequestFault) return { kind: 'failed', reason: error.message }
     return { kind: 'failed', reason: `the connection failed: ${codeOf(error)}` }
-  } finally {
-    ending.abort(timeOut)
   }
 }
 
 async function exchange(
-  { url: text, headers, body, allowPrivate, isCustomers }: WebhookRequest,
+  { url: text, headers, body, allowPrivate, isCustomers, agent }: WebhookRequest,
   resolve: Resolve,
   signal: AbortSignal,
 ): Promise<WebhookReply> {
   const url = new URL(text)
-  const isPlain = url.protocol === 'http:'
   refuseUrl(url, allowPrivate, isCustomers)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
@@ -85,22 +89,45 @@ async function exchange(
       accept: 'application/json',
       ...headers,
     },
-    agent: false,
+    agent: agent ?? false,
     lookup: lookupAmong(addresses),
     signal,
   } as const
-  const response = await new Promise<IncomingMessage>((resolvePromise, reject) => {
-    const outgoing = isPlain ? requestHttp(url, options) : requestHttps(url, { ...options, rejectUnauthorized: true })
-    outgoing.on('response', resolvePromise)
-    outgoing.on('error', reject)
-    outgoing.end(bytes)
-  })
+  const response = await answerTo(url, options, bytes)
   const status = response.statusCode ?? 0
-  const isRead = status >= 200 && status < 300 && isCustomers === undefined
-  if (isRead) return { kind: 'answered', status, body: await bodyOf(response) }
+  if (isCustomers) {
+    await discard(response)
+    return { kind: 'answered', status, body: '' }
+  }
+  if (status >= 200 && status < 300) return { kind: 'answered', status, body: await bodyOf(response) }
   response.on('error', () => undefined)
   response.destroy()
   return { kind: 'answered', status, body: '' }
+}
+
+/** The answer's head. A kept connection that the peer has closed meanwhile is replaced by a new one. */
+function answerTo(url: URL, options: RequestOptions, bytes: Buffer): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const isPlain = url.protocol === 'http:'
+    const outgoing = isPlain ? requestHttp(url, options) : requestHttps(url, { ...options, rejectUnauthorized: true })
+    outgoing.on('response', resolve)
+    outgoing.on('error', (error) => {
+      if (!outgoing.reusedSocket || codeOf(error) !== 'ECONNRESET') reject(error)
+      else answerTo(url, { ...options, agent: false }, bytes).then(resolve, reject)
+    })
+    outgoing.end(bytes)
+  })
+}
+
+/** The status alone counts: neither a long body nor one that breaks off changes it. */
+async function discard(response: IncomingMessage): Promise<void> {
+  let size = 0
+  response.on('data', (part: Buffer) => {
+    size += part.length
+    if (size > DISCARDED_BYTES_MAX) response.destroy()
+  })
+  response.on('error', () => undefined)
+  await new Promise<void>((resolve) => response.on('close', resolve))
 }
 
 function refuseUrl(url: URL, allowPrivate: boolean, isCustomers = false): void {

@@ -1,4 +1,5 @@
 /** Sends one signed webhook request. */
+import type { Agent } from 'node:http'
 import { postWebhook, type RequestTools, type WebhookReply } from './request.ts'
 import { type SignedMessage, signatureHeaders } from './signature.ts'
 
@@ -11,6 +12,8 @@ export interface WebhookEndpoint {
   readonly allowPrivate: boolean
   /** The endpoint is a customer's, and not from the settings. */
   readonly isCustomers?: true
+  /** Keeps connections for the next requests. */
+  readonly agent?: Agent
 }
 
 /** Every attempt is signed with its own time. */

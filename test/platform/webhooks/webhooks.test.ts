@@ -1,6 +1,6 @@
 /** Webhooks: signatures, addresses, and one request over a real connection. */
 
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { Agent, createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { addressesFault, isLoopbackHost } from '../../../src/platform/webhooks/addresses.ts'
@@ -243,5 +243,25 @@ describe('a request', () => {
     expect(await ask(`http://customer.example:${port}/`, '127.0.0.1', true)).toEqual(answered)
     expect(await ask(`http://127.0.0.1:${port}/`, '127.0.0.1', true)).toEqual(answered)
     expect(requests).toBe(2)
+  })
+
+  it('requests with an agent share connections, and replace one that the peer has closed', async () => {
+    const sockets = new Set<object>()
+    const { port, server } = await listen((request, response) => {
+      sockets.add(request.socket)
+      request.resume()
+      response.end('accepted')
+    })
+    const agent = new Agent({ keepAlive: true, maxSockets: 2 })
+    const url = `http://127.0.0.1:${port}/`
+    const ask = () =>
+      postWebhook({ url, headers: {}, body: '{}', allowPrivate: true, isCustomers: true, agent }, { clock })
+    const answered = { kind: 'answered', status: 200, body: '' }
+    for (let each = 0; each < 5; each++) expect(await ask()).toEqual(answered)
+    expect(sockets.size).toBe(1)
+    server.closeAllConnections()
+    for (let each = 0; each < 5; each++) expect(await ask()).toEqual(answered)
+    expect(sockets.size).toBe(2)
+    agent.destroy()
   })
 })
