@@ -61,6 +61,7 @@ export const SIDEBAR: SidebarGroup[] = [
           { text: 'Restrict destinations', link: '/how-to/destinations' },
           { text: 'Screen deposits and payments', link: '/how-to/screening' },
           { text: 'Notify security contacts', link: '/how-to/notices' },
+          { text: 'Receive events by webhooks', link: '/how-to/webhooks' },
         ],
       },
       {

@@ -3,16 +3,12 @@
  * rule by name. Exit code 1: a rule is violated. It needs no service and no store.
  */
 import type { Command } from 'commander'
-import {
-  checkScreening,
-  SCREENING_SCENARIOS,
-  type ScreeningCheckResult,
-} from '../conformance/judge/screening/screening-checks.ts'
+import { checkScreening, SCREENING_SCENARIOS } from '../conformance/judge/screening/screening-checks.ts'
 import { createQuestionSender } from '../conformance/stimulus/questions.ts'
 import { createSystemClock } from '../platform/base/clock.ts'
 import { endpointAddress, readSecrets } from './options/checked-endpoint.ts'
+import { printChecks } from './terminal/check-results.ts'
 import { stayAlive } from './terminal/environment.ts'
-import { tableLines } from './terminal/table.ts'
 
 interface CheckScreeningOptions {
   readonly secretFile: string
@@ -46,19 +42,5 @@ export function registerCheckScreening(program: Command): void {
 
 async function check(text: string, { secretFile, json }: CheckScreeningOptions): Promise<void> {
   const sender = createQuestionSender(endpointAddress(text), readSecrets(secretFile), createSystemClock())
-  const results = await checkScreening(sender)
-  const broken = results.filter(({ violation }) => violation !== undefined).length
-  const report = {
-    ok: broken === 0,
-    checks: results.map((result) => ({ ...result, ok: result.violation === undefined })),
-  }
-  process.stdout.write(json === true ? `${JSON.stringify(report, null, 2)}\n` : textOf(results))
-  if (broken > 0) throw new Error(`the hook breaks ${broken} of ${results.length} rules`)
-}
-
-function textOf(results: readonly ScreeningCheckResult[]): string {
-  const rows = results.map(({ name, rule, violation }) =>
-    violation === undefined ? ['ok', name, rule] : ['BROKEN', name, `${rule}: ${violation}`],
-  )
-  return `${tableLines(rows).join('\n')}\n`
+  printChecks('hook', await checkScreening(sender), json === true)
 }

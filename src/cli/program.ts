@@ -8,6 +8,7 @@ import { registerCheckConfig } from './check-config.ts'
 import { registerCheckExecutor } from './check-executor.ts'
 import { registerCheckPublisher } from './check-publisher.ts'
 import { registerCheckScreening } from './check-screening.ts'
+import { registerCheckWebhook } from './check-webhook.ts'
 import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
 import { registerExport } from './export.ts'
@@ -40,6 +41,7 @@ export function createProgram(): Command {
   registerCheckExecutor(program)
   registerCheckPublisher(program)
   registerCheckScreening(program)
+  registerCheckWebhook(program)
   registerMigrate(program)
   registerDoctor(program)
   registerWatch(program)

@@ -78,6 +78,7 @@ describe('--help', () => {
     'check-executor',
     'check-publisher',
     'check-screening',
+    'check-webhook',
     'migrate',
     'watch',
     'verify',
