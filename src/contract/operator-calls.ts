@@ -32,6 +32,8 @@ export interface OperatorCallRow {
   readonly fourEyes?: FourEyesKind
   /** A body with this member needs a second person, whatever `operator.four_eyes` is. */
   readonly alwaysWith?: string
+  /** Only a body with this member is under four eyes. */
+  readonly onlyWith?: string
   /** Under four eyes, the answer to the request has the credential, which the confirmation makes valid. */
   readonly issues?: CallIssue
   /** The member that names the record: in the body, or in the query of the call that shows it. */
@@ -43,7 +45,7 @@ export const OPERATOR_CALLS = {
   'GET /customers': { role: 'viewer', summary: 'List customers' },
   'POST /customers': { role: 'admin', summary: 'Create a customer' },
   'GET /customers/:id': { role: 'viewer', summary: 'Get a customer' },
-  'PATCH /customers/:id': { role: 'admin', summary: 'Change a customer' },
+  'PATCH /customers/:id': { role: 'admin', fourEyes: 'controls', onlyWith: 'plan', summary: 'Change a customer' },
   'GET /customers/:id/quotas': { role: 'viewer', summary: 'Show a customer’s used quotas' },
   'GET /customers/:id/profiles': { role: 'viewer', summary: 'List a customer’s profiles' },
   'POST /customers/:id/profiles': { role: 'admin', summary: 'Create a profile without an account' },
@@ -71,10 +73,15 @@ export const OPERATOR_CALLS = {
   'GET /notices/:id': { role: 'viewer', summary: 'Get a notice' },
   'GET /clients': { role: 'viewer', summary: 'List clients' },
   'GET /clients/:id': { role: 'viewer', summary: 'Get a client' },
-  'PATCH /clients/:id': { role: 'admin', summary: 'Change a client' },
+  'PATCH /clients/:id': { role: 'admin', fourEyes: 'controls', onlyWith: 'plan', summary: 'Change a client' },
   'POST /clients/:id/revoke-tokens': { role: 'admin', summary: 'Revoke a client’s tokens' },
   'POST /clients/:id/secrets': { role: 'admin', summary: 'Create a client secret' },
   'DELETE /clients/:id/secrets/:secret': { role: 'admin', summary: 'Delete a client secret' },
+  'GET /plans': { role: 'viewer', summary: 'List plans' },
+  'POST /plans': { role: 'admin', fourEyes: 'controls', summary: 'Create a plan' },
+  'GET /plans/:name': { role: 'viewer', summary: 'Get a plan' },
+  'PATCH /plans/:name': { role: 'admin', fourEyes: 'controls', summary: 'Change a plan' },
+  'DELETE /plans/:name': { role: 'admin', fourEyes: 'controls', summary: 'Delete a plan' },
   'GET /signing-keys': { role: 'viewer', summary: 'List the access-token signing keys' },
   'POST /signing-keys': { role: 'admin', summary: 'Create the next access-token signing key' },
   'DELETE /signing-keys/:id': { role: 'admin', summary: 'Revoke an access-token signing key' },

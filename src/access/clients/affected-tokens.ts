@@ -29,17 +29,26 @@ export class AffectedCollector implements AffectedTokens {
   customer(before: CustomerRecord | undefined, after: CustomerRecord | undefined): void {
     const id = after?.id ?? before?.id
     if (id === undefined) return
-    if (before?.enabled !== after?.enabled || before?.streaming !== after?.streaming) this.customerIds.add(id)
+    const isSame =
+      before?.enabled === after?.enabled && before?.streaming === after?.streaming && before?.plan === after?.plan
+    if (!isSame) this.customerIds.add(id)
   }
 
   /** Compares a client with its next record. `undefined`: there is none. */
   client(before: ClientRecord | undefined, after: ClientRecord | undefined): void {
     if (before !== undefined && after !== undefined && isEqualClient(before, after)) return
-    for (const record of [before, after]) {
-      if (record === undefined) continue
-      this.clientIds.add(record.clientId)
-      this.clientIds.add(clientKey(record))
-    }
+    for (const record of [before, after]) if (record !== undefined) this.planOfClient(record)
+  }
+
+  /** The bounds in the customer's plan changed. */
+  planOfCustomer({ id }: CustomerRecord): void {
+    this.customerIds.add(id)
+  }
+
+  /** The bounds in the client's own plan changed. */
+  planOfClient(client: ClientRecord): void {
+    this.clientIds.add(client.clientId)
+    this.clientIds.add(clientKey(client))
   }
 
   /** One of this client's tokens was revoked. */

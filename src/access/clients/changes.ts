@@ -13,11 +13,11 @@ import type { AuthTables } from './tables.ts'
 export const DIRECTORY_CHANNEL = 'tidegate_directory'
 
 /**
- * The kinds of change: one customer, one client with its secrets, one token's revocation, the token and receipt keys,
- * or anything, which makes every node read everything.
+ * The kinds of change: one customer, one client with its secrets, one token's revocation, one plan, the token and
+ * receipt keys, or anything, which makes every node read everything.
  */
 export type DirectoryChange =
-  | { readonly kind: 'customer' | 'client' | 'token'; readonly id: string }
+  | { readonly kind: 'customer' | 'client' | 'token' | 'plan'; readonly id: string }
   | { readonly kind: 'keys' | 'everything' }
 
 /** The number of kept rows. A node that has missed more reads everything, which then takes less time. */
@@ -83,6 +83,7 @@ export async function readChangesAfter(db: Db, version: number): Promise<LaterCh
 /** Undefined for `everything`, and for a kind added by a later version. */
 function changeOf(kind: string, id: string | null): readonly DirectoryChange[] {
   if (kind === 'keys') return [{ kind }]
-  if ((kind === 'customer' || kind === 'client' || kind === 'token') && id !== null) return [{ kind, id }]
+  const isRecord = kind === 'customer' || kind === 'client' || kind === 'token' || kind === 'plan'
+  if (isRecord && id !== null) return [{ kind, id }]
   return []
 }

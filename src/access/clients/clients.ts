@@ -13,6 +13,7 @@ import { pepperOf } from './authority.ts'
 import { recordChange } from './changes.ts'
 import { getCustomer, type ListRequest, noCustomer } from './customers.ts'
 import type { EncryptionKey } from './encryption-key.ts'
+import { requirePlan } from './plans/store.ts'
 import { revokeAllTokens } from './revoked-tokens.ts'
 import { hashSecret, newSecret, SECRETS_PER_CLIENT_MAX } from './secrets.ts'
 import type { AuthTables } from './tables.ts'
@@ -28,6 +29,8 @@ export interface ClientDocument {
   readonly enabled: boolean
   /** Valid secrets, without their values. */
   readonly secrets: readonly SecretDocument[]
+  /** The plan of its own, which narrows its customer's. Absent: none. */
+  readonly plan?: string
   /** Tokens issued before this whole second are revoked. Absent: none. */
   readonly tokens_valid_from?: string
   readonly created_at: string
@@ -48,8 +51,9 @@ export interface NewSecret {
   readonly created_at: string
 }
 
-type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets' | 'tokens_valid_from'> & {
+type ClientRow = Omit<ClientDocument, 'client_id' | 'secrets' | 'plan' | 'tokens_valid_from'> & {
   readonly id: string
+  readonly plan: string | null
   readonly tokens_valid_from: string | null
 }
 
@@ -60,6 +64,7 @@ const COLUMNS = [
   'scopes',
   'publish_markets',
   'enabled',
+  'plan',
   'tokens_valid_from',
   'created_at',
 ] as const
@@ -121,20 +126,26 @@ export async function changeClient(
     readonly enabled?: boolean
     readonly scopes?: readonly Scope[]
     readonly publish_markets?: readonly string[]
+    /** Null: none of its own. */
+    readonly plan?: string | null
   },
 ): Promise<ClientDocument> {
   const client = await lockClient(transaction, id)
   const { enabled = client.enabled, scopes = client.scopes, publish_markets = client.publish_markets } = wanted
+  const plan = wanted.plan === undefined ? (client.plan ?? null) : wanted.plan
+  const isSamePlan = plan === (client.plan ?? null)
   const isSame = haveSameEntries(scopes, client.scopes) && haveSameEntries(publish_markets, client.publish_markets)
-  if (enabled === client.enabled && isSame) return client
+  if (enabled === client.enabled && isSame && isSamePlan) return client
+  if (plan !== null && !isSamePlan) await requirePlan(transaction, plan)
   await transaction
     .updateTable('clients')
-    .set({ enabled, scopes: [...scopes], publish_markets: [...publish_markets] })
+    .set({ enabled, scopes: [...scopes], publish_markets: [...publish_markets], plan })
     .where('id', '=', id)
     .execute()
   const entry = { actor, action: 'client.update', subject: id, detail: { ...wanted } }
   await recordChange(transaction, entry, { kind: 'client', id })
-  return { ...client, enabled, scopes, publish_markets }
+  const { plan: _, ...others } = client
+  return { ...others, enabled, scopes, publish_markets, ...(plan === null ? {} : { plan }) }
 }
 
 /** Revokes all the client's tokens, whichever secret they were issued for. Its secrets stay valid. */
@@ -243,7 +254,7 @@ function newSecretNotice(
 }
 
 /** Locks the client until the transaction ends. */
-async function lockClient(transaction: Transaction<AuthTables>, id: string): Promise<ClientDocument> {
+export async function lockClient(transaction: Transaction<AuthTables>, id: string): Promise<ClientDocument> {
   const query = transaction.selectFrom('clients').select(COLUMNS).where('id', '=', id)
   return withSecrets(transaction, (await query.forUpdate().executeTakeFirst()) ?? noClient())
 }
@@ -274,9 +285,9 @@ export async function secretsOf(
 }
 
 function documentOf(row: ClientRow, secrets: readonly SecretDocument[]): ClientDocument {
-  const { id, tokens_valid_from, created_at, ...members } = row
+  const { id, plan, tokens_valid_from, created_at, ...members } = row
   const revocation = tokens_valid_from === null ? {} : { tokens_valid_from }
-  return { client_id: id, ...members, secrets, ...revocation, created_at }
+  return { client_id: id, ...members, secrets, ...(plan === null ? {} : { plan }), ...revocation, created_at }
 }
 
 function haveSameEntries(left: readonly string[], right: readonly string[]): boolean {

@@ -8,6 +8,7 @@ import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { recordChange } from './changes.ts'
+import { requirePlan } from './plans/store.ts'
 import type { AuthTables } from './tables.ts'
 
 /** A customer in the operator API. */
@@ -18,6 +19,7 @@ export interface CustomerDocument {
   readonly streaming: boolean
   /** Mail addresses to which notices about its security are sent. */
   readonly security_contacts: readonly string[]
+  readonly plan: string
   readonly created_at: string
 }
 
@@ -28,7 +30,7 @@ export interface ListRequest {
   readonly pageCursor?: string
 }
 
-const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'security_contacts', 'created_at'] as const
+const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'security_contacts', 'plan', 'created_at'] as const
 
 /** The customer with this name, created when there is none. */
 export async function ensureCustomer(
@@ -59,15 +61,16 @@ export async function changeCustomer(
   transaction: Transaction<AuthTables>,
   actor: string,
   id: string,
-  wanted: { readonly enabled?: boolean; readonly streaming?: boolean },
+  wanted: { readonly enabled?: boolean; readonly streaming?: boolean; readonly plan?: string },
 ): Promise<CustomerDocument> {
   const customer = await lockCustomer(transaction, id)
-  const { enabled = customer.enabled, streaming = customer.streaming } = wanted
-  if (enabled === customer.enabled && streaming === customer.streaming) return customer
-  await transaction.updateTable('customers').set({ enabled, streaming }).where('id', '=', id).execute()
+  const { enabled = customer.enabled, streaming = customer.streaming, plan = customer.plan } = wanted
+  if (enabled === customer.enabled && streaming === customer.streaming && plan === customer.plan) return customer
+  if (plan !== customer.plan) await requirePlan(transaction, plan)
+  await transaction.updateTable('customers').set({ enabled, streaming, plan }).where('id', '=', id).execute()
   const entry = { actor, action: 'customer.update', subject: id, detail: { ...wanted } }
   await recordChange(transaction, entry, { kind: 'customer', id })
-  return { ...customer, enabled, streaming }
+  return { ...customer, enabled, streaming, plan }
 }
 
 /** The customer, locked until the transaction ends. */

@@ -7,14 +7,22 @@ import { isScope } from '../../contract/scopes.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { readAuthority } from './authority.ts'
 import { type DirectoryChange, readDirectoryVersion } from './changes.ts'
-import type { ClientRecord, DirectoryContent, DirectoryUpdate, SecretRecord } from './directory-records.ts'
+import type {
+  ClientRecord,
+  CustomerRecord,
+  DirectoryContent,
+  DirectoryUpdate,
+  SecretRecord,
+} from './directory-records.ts'
 import type { EncryptionKey } from './encryption-key.ts'
+import { UNLIMITED } from './plans/plan.ts'
+import { readPlans } from './plans/store.ts'
 import { readReceiptKeys } from './receipt-keys.ts'
 import { readRevokedTokens } from './revoked-tokens.ts'
 import { readSigningKeys } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
-const CUSTOMER_COLUMNS = ['id', 'name', 'enabled', 'streaming'] as const
+const CUSTOMER_COLUMNS = ['id', 'name', 'enabled', 'streaming', 'plan'] as const
 const CLIENT_COLUMNS = [
   'id',
   'customer_id',
@@ -23,6 +31,7 @@ const CLIENT_COLUMNS = [
   'publish_markets',
   'enabled',
   'tokens_valid_from',
+  'plan',
 ] as const
 
 /** The whole content with its version. It may include later changes. */
@@ -35,6 +44,7 @@ export async function readContent(
   const authority = await readAuthority(db, publicUrl, encryptionKey)
   const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
   const receiptKeys = await readReceiptKeys(db, encryptionKey)
+  const plansBefore = await readPlans(db)
   const tables = db.tables<AuthTables>()
   const secrets = await readPages(
     (after) => {
@@ -58,8 +68,10 @@ export async function readContent(
       const query = tables.selectFrom('customers').select(CUSTOMER_COLUMNS).where('id', '>', after)
       return query.orderBy('id').limit(PAGE_ROWS).execute()
     },
-    (rows) => rows,
+    (rows) => rows.map(customerRecord),
   )
+  // A customer or client read in between may have a plan that was made, or deleted, in between.
+  const plans = new Map([...plansBefore, ...(await readPlans(db))].map((plan) => [plan.name, plan]))
   const revokedTokens = await readRevokedTokens(db)
   return {
     version,
@@ -71,6 +83,7 @@ export async function readContent(
       revokedTokens,
       customers,
       clients,
+      plans: [...plans.values()],
       secrets,
     },
   }
@@ -108,14 +121,35 @@ export async function readUpdate(
   const customerIds = idsOf(changes, 'customer')
   const clientIds = idsOf(changes, 'client')
   const tokenIds = idsOf(changes, 'token')
+  const customers = customerIds.length > 0 ? await readCustomers(db, customerIds) : undefined
+  const clients = clientIds.length > 0 ? await readClients(db, clientIds) : undefined
+  const plans = await readNamedPlans(db, idsOf(changes, 'plan'), [
+    ...(customers?.records ?? []),
+    ...(clients?.records ?? []),
+  ])
   return {
-    ...(customerIds.length > 0 && { customers: await readCustomers(db, customerIds) }),
-    ...(clientIds.length > 0 && { clients: await readClients(db, clientIds) }),
+    ...(customers !== undefined && { customers }),
+    ...(clients !== undefined && { clients }),
+    ...(plans !== undefined && { plans }),
     ...(tokenIds.length > 0 && {
       revokedTokens: { ids: tokenIds, records: await readRevokedTokens(db, tokenIds) },
     }),
     ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readKeys(db, encryptionKey) }),
   }
+}
+
+/** The changed plans, and those of the records, which may have been made later than the changes. */
+async function readNamedPlans(
+  db: Db,
+  changed: readonly string[],
+  holders: readonly { readonly plan?: string }[],
+): Promise<DirectoryUpdate['plans']> {
+  const names = [...new Set([...changed, ...holders.flatMap(({ plan }) => plan ?? [])])]
+  if (names.length === 0) return undefined
+  const records = await readPlans(db, names)
+  const found = new Set(records.map(({ name }) => name))
+  // A holder's plan that is gone was deleted after the holder got another one, which is a later change.
+  return { ids: names.filter((name) => found.has(name) || changed.includes(name)), records }
 }
 
 async function readKeys(db: Db, encryptionKey: EncryptionKey | undefined) {
@@ -129,7 +163,7 @@ function idsOf(changes: readonly DirectoryChange[], kind: DirectoryChange['kind'
 
 async function readCustomers(db: Db, ids: readonly string[]) {
   const query = db.tables<AuthTables>().selectFrom('customers').select(CUSTOMER_COLUMNS).where('id', 'in', ids)
-  return { ids, records: await query.execute() }
+  return { ids, records: (await query.execute()).map(customerRecord) }
 }
 
 async function readClients(db: Db, ids: readonly string[]) {
@@ -140,6 +174,10 @@ async function readClients(db: Db, ids: readonly string[]) {
   return { ids, records: clients.map(clientRecord), secrets }
 }
 
+function customerRecord({ plan, ...customer }: CustomerRecord & { readonly plan: string }): CustomerRecord {
+  return plan === UNLIMITED ? customer : { ...customer, plan }
+}
+
 function clientRecord(row: {
   readonly id: string
   readonly customer_id: string
@@ -148,8 +186,9 @@ function clientRecord(row: {
   readonly publish_markets: readonly string[]
   readonly enabled: boolean
   readonly tokens_valid_from: string | null
+  readonly plan: string | null
 }): ClientRecord {
-  const { id, customer_id, name, scopes, publish_markets, enabled, tokens_valid_from } = row
+  const { id, customer_id, name, scopes, publish_markets, enabled, tokens_valid_from, plan } = row
   return {
     clientId: id,
     customerId: customer_id,
@@ -159,6 +198,7 @@ function clientRecord(row: {
     ...(publish_markets.length === 0 ? {} : { publishMarkets: new Set(publish_markets) }),
     enabled,
     ...(tokens_valid_from === null ? {} : { tokensValidFromSeconds: Date.parse(tokens_valid_from) / 1000 }),
+    ...(plan === null || plan === UNLIMITED ? {} : { plan }),
   }
 }
 

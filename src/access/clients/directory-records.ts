@@ -1,6 +1,7 @@
 /** The directory's records and the forms in which its content is read: everything, or a part. Types alone. */
 import type { KeyObject } from 'node:crypto'
 import type { Scope } from '../../contract/scopes.ts'
+import type { Plan } from './plans/plan.ts'
 
 export interface CustomerRecord {
   readonly id: string
@@ -8,6 +9,8 @@ export interface CustomerRecord {
   readonly enabled: boolean
   /** Whether it is on the streaming allow list. */
   readonly streaming: boolean
+  /** The plan's name. Absent: the one without bounds. */
+  readonly plan?: string
 }
 
 export interface ClientRecord {
@@ -20,6 +23,8 @@ export interface ClientRecord {
   readonly enabled: boolean
   /** A whole second since the epoch: tokens issued before it are revoked. Absent: none. */
   readonly tokensValidFromSeconds?: number
+  /** The plan of its own, which narrows its customer's. Absent: none. */
+  readonly plan?: string
 }
 
 export interface SecretRecord {
@@ -72,6 +77,8 @@ export interface TokenIdentity {
 export interface DirectoryContent {
   readonly customers: readonly CustomerRecord[]
   readonly clients: readonly ClientRecord[]
+  /** Those with bounds. */
+  readonly plans?: readonly Plan[]
   /** Valid secrets only. */
   readonly secrets?: readonly SecretRecord[]
   readonly authority?: Authority
@@ -89,12 +96,14 @@ export interface Records<Record> {
   readonly records: readonly Record[]
 }
 
-/** A part: the records with these ids, and the keys as a whole. */
+/** A part: the records with these ids or names, and the keys as a whole. */
 export interface DirectoryUpdate {
   readonly customers?: Records<CustomerRecord>
   /** With all these clients' valid secrets. */
   readonly clients?: Records<ClientRecord> & { readonly secrets: readonly SecretRecord[] }
   readonly revokedTokens?: Records<RevokedToken>
+  /** Plans with bounds, by name. */
+  readonly plans?: Records<Plan>
   readonly keys?: {
     readonly keys: readonly SigningKey[]
     readonly revokedKeyIds: readonly string[]

@@ -1,5 +1,5 @@
 /**
- * Customers, clients, secret hashes, token and receipt keys, the issuer and the revocations, in memory. Every token or
+ * Customers, clients, plans, secret hashes, token and receipt keys, the issuer and the revocations, in memory. Every token or
  * secret check reads this and never the store, so known clients are accepted while it is unreachable. Content is
  * replaced or updated in one step, and no partial change is visible. Listeners learn which tokens a change can affect,
  * whether a change was read or a full read found it. It never reads the store: `directory-loader` does.
@@ -19,6 +19,7 @@ import type {
   SigningKey,
   TokenIdentity,
 } from './directory-records.ts'
+import { type HeldPlan, type HeldPlans, isEqualPlan, NO_PLANS, type Plan } from './plans/plan.ts'
 import { areEqualHashes, differentRecords, isEqualClient, isEqualCustomer } from './record-differences.ts'
 
 /** Called with the tokens that a change can affect, perhaps none, and the changed content. */
@@ -31,6 +32,7 @@ export class Directory {
   #secretHashes = new Map<string, readonly Uint8Array[]>()
   #clientsByName = new Map<string, ClientRecord>()
   #customersByName = new Map<string, CustomerRecord>()
+  #plans = new Map<string, Plan>()
   #keys: ReadonlyMap<string, SigningKey> = new Map()
   #revokedKeyIds: ReadonlySet<string> = new Set()
   #receiptKeys: readonly ReceiptKey[] = []
@@ -61,6 +63,21 @@ export class Directory {
   clientOf({ clientId, customerId, outsideClientName }: TokenIdentity): ClientRecord | undefined {
     if (outsideClientName === undefined) return this.#clients.get(clientId)
     return this.#clientsByName.get(clientKey({ customerId, name: outsideClientName }))
+  }
+
+  /** The plans that bound what a token may use. */
+  plansOf(token: TokenIdentity): HeldPlans {
+    const customer = this.#customers.get(token.customerId)
+    const client = this.clientOf(token)
+    if (customer?.plan === undefined && client?.plan === undefined) return NO_PLANS
+    const held: HeldPlan[] = []
+    if (customer?.plan !== undefined) {
+      held.push({ plan: this.#planNamed(customer.plan), holder: 'customer', holderId: token.customerId })
+    }
+    if (client?.plan !== undefined) {
+      held.push({ plan: this.#planNamed(client.plan), holder: 'client', holderId: token.clientId })
+    }
+    return held
   }
 
   /** Hashes of the client's valid secrets. Empty for an unknown client. */
@@ -118,6 +135,7 @@ export class Directory {
     return {
       customers: [...this.#customers.values()],
       clients: [...this.#clients.values()],
+      plans: [...this.#plans.values()],
       ...(this.#authority === undefined ? {} : { authority: this.#authority }),
       keys: this.keys,
       revokedKeyIds: [...this.#revokedKeyIds],
@@ -136,12 +154,21 @@ export class Directory {
   replace(content: DirectoryContent): void {
     const affected = new AffectedCollector()
     affected.all = !this.#loaded
-    const { customers, revokedTokens = [], keys = [], revokedKeyIds = [], receiptKeys = [], authority } = content
+    const {
+      customers,
+      plans = [],
+      revokedTokens = [],
+      keys = [],
+      revokedKeyIds = [],
+      receiptKeys = [],
+      authority,
+    } = content
     this.#authority = authority
     this.#loaded = true
     const update: DirectoryUpdate = {
       customers: differentRecords(this.#customers, customers, ({ id }) => id, isEqualCustomer),
       clients: this.#differentClients(content),
+      plans: differentRecords(this.#plans, plans, ({ name }) => name, isEqualPlan),
       revokedTokens: differentRecords(
         this.#revokedTokens,
         revokedTokens,
@@ -159,9 +186,10 @@ export class Directory {
   }
 
   #apply(update: DirectoryUpdate, affected: AffectedCollector): void {
-    const { customers, clients, revokedTokens, keys } = update
+    const { customers, clients, plans, revokedTokens, keys } = update
     if (customers !== undefined) this.#applyCustomers(customers, affected)
     if (clients !== undefined) this.#applyClients(clients, affected)
+    if (plans !== undefined) this.#applyPlans(plans, affected)
     if (revokedTokens !== undefined) this.#applyRevokedTokens(revokedTokens, affected)
     if (keys !== undefined) this.#replaceKeys(keys, affected)
     for (const listener of [...this.#listeners]) listener(affected, update)
@@ -209,6 +237,27 @@ export class Directory {
       this.#clientsByName.set(clientKey(client), client)
     }
     for (const [clientId, hashes] of hashesByClient(secrets)) this.#secretHashes.set(clientId, hashes)
+  }
+
+  #applyPlans({ ids, records }: Records<Plan>, affected: AffectedCollector): void {
+    const after = new Map(records.map((plan) => [plan.name, plan]))
+    const changed = new Set<string>()
+    for (const name of ids) {
+      const [previous, next] = [this.#plans.get(name), after.get(name)]
+      if (previous !== undefined && next !== undefined && isEqualPlan(previous, next)) continue
+      changed.add(name)
+      if (next === undefined) this.#plans.delete(name)
+      else this.#plans.set(name, next)
+    }
+    if (changed.size === 0) return
+    const hasChanged = ({ plan }: { readonly plan?: string }) => plan !== undefined && changed.has(plan)
+    for (const customer of this.#customers.values()) if (hasChanged(customer)) affected.planOfCustomer(customer)
+    for (const client of this.#clients.values()) if (hasChanged(client)) affected.planOfClient(client)
+  }
+
+  /** A plan that is not known yet includes nothing. */
+  #planNamed(name: string): Plan {
+    return this.#plans.get(name) ?? { name, markets: new Set(), channels: new Set() }
   }
 
   #applyRevokedTokens({ ids, records }: Records<RevokedToken>, affected: AffectedCollector): void {

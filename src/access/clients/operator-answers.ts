@@ -20,6 +20,7 @@ export const Customer = Type.Object(
     security_contacts: Type.Array(Type.String(), {
       description: 'Mail addresses that are notified about its security: set by the operator alone',
     }),
+    plan: Type.String({ description: 'Its plan’s name. `unlimited`: no bounds' }),
     created_at: Time,
   },
   { title: 'Customer' },
@@ -46,6 +47,9 @@ const clientMembers = {
   publish_markets: Type.Array(Type.String(), { description: 'Markets it may publish' }),
   enabled: Type.Boolean(),
   secrets: Type.Array(Secret, { description: 'The valid ones, without values' }),
+  plan: Type.Optional(
+    Type.String({ description: 'Its own plan’s name, which narrows its customer’s plan. Absent: none' }),
+  ),
   tokens_valid_from: Type.Optional(
     Type.String({ format: 'date-time', description: 'Earlier tokens are no longer accepted' }),
   ),

@@ -21,9 +21,10 @@ import {
   ensureClient,
   getClient,
   listClients,
+  lockClient,
   revokeClientTokens,
 } from './clients.ts'
-import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
+import { changeCustomer, ensureCustomer, getCustomer, listCustomers, lockCustomer } from './customers.ts'
 import type { EncryptionKey } from './encryption-key.ts'
 import {
   AuditPage,
@@ -35,7 +36,9 @@ import {
   NewClientAnswer,
   NewSecretAnswer,
 } from './operator-answers.ts'
-import { idOf, operatorActor, type Write } from './operator-calls.ts'
+import { idOf, operatorActor, requireSeen, type Write } from './operator-calls.ts'
+import { registerPlanRoutes } from './plans/operator-routes.ts'
+import { PlanName } from './plans/schemas.ts'
 import { registerReceiptKeyRoutes } from './receipt-key-routes.ts'
 import { registerNoticeRoutes } from './security-contacts/routes.ts'
 import { registerSigningKeyRoutes } from './signing-key-routes.ts'
@@ -62,7 +65,11 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 
 const NewCustomer = Type.Object({ name: Name, streaming: Type.Optional(Type.Boolean()) }, strict)
 const CustomerChange = Type.Object(
-  { enabled: Type.Optional(Type.Boolean()), streaming: Type.Optional(Type.Boolean()) },
+  {
+    enabled: Type.Optional(Type.Boolean()),
+    streaming: Type.Optional(Type.Boolean()),
+    plan: Type.Optional(PlanName),
+  },
   { ...strict, minProperties: 1 },
 )
 const Nothing = Type.Object({}, strict)
@@ -95,7 +102,12 @@ function clientBodies(served: readonly Scope[]) {
   return {
     NewClient: Type.Object({ name: Name, scopes, publish_markets }, strict),
     ClientChange: Type.Object(
-      { enabled: Type.Optional(Type.Boolean()), scopes: Type.Optional(scopes), publish_markets },
+      {
+        enabled: Type.Optional(Type.Boolean()),
+        scopes: Type.Optional(scopes),
+        publish_markets,
+        plan: Type.Optional(Type.Union([PlanName, Type.Null()], { description: 'Null: none of its own' })),
+      },
       { ...strict, minProperties: 1 },
     ),
   }
@@ -120,6 +132,7 @@ export function registerAuthOperatorRoutes(app: FastifyInstance, options: Operat
   }
   registerCustomerRoutes(app, db, write)
   registerClientRoutes(app, options, write)
+  registerPlanRoutes(app, db, write)
   if (options.issuesTokens) registerSigningKeyRoutes(app, { db, clock, encryptionKey }, write)
   registerReceiptKeyRoutes(app, { db, encryptionKey }, write)
   registerNoticeRoutes(app, db)
@@ -152,9 +165,11 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
     '/customers/:id',
     answered(Customer, { body: CustomerChange }),
     (request) =>
-      write((transaction) =>
-        changeCustomer(transaction, operatorActor(request), idOf(request.params.id), request.body),
-      ),
+      write(async (transaction) => {
+        const id = idOf(request.params.id)
+        await requireSeen(request, () => lockCustomer(transaction, id))
+        return await changeCustomer(transaction, operatorActor(request), id, request.body)
+      }),
   )
 }
 
@@ -190,7 +205,11 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
     '/clients/:id',
     answered(Client, { body: ClientChange }),
     (request) =>
-      write((transaction) => changeClient(transaction, operatorActor(request), idOf(request.params.id), request.body)),
+      write(async (transaction) => {
+        const id = idOf(request.params.id)
+        await requireSeen(request, () => lockClient(transaction, id))
+        return await changeClient(transaction, operatorActor(request), id, request.body)
+      }),
   )
   app.post<ById>('/clients/:id/revoke-tokens', answered(Client, { body: Nothing }), (request) =>
     write((transaction) => revokeClientTokens(transaction, operatorActor(request), idOf(request.params.id))),

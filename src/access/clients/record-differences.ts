@@ -19,7 +19,12 @@ export function differentRecords<Record>(
 }
 
 export function isEqualCustomer(one: CustomerRecord, other: CustomerRecord): boolean {
-  return one.name === other.name && one.enabled === other.enabled && one.streaming === other.streaming
+  return (
+    one.name === other.name &&
+    one.enabled === other.enabled &&
+    one.streaming === other.streaming &&
+    one.plan === other.plan
+  )
 }
 
 export function isEqualClient(one: ClientRecord, other: ClientRecord): boolean {
@@ -27,6 +32,7 @@ export function isEqualClient(one: ClientRecord, other: ClientRecord): boolean {
     one.enabled === other.enabled &&
     one.customerId === other.customerId &&
     one.name === other.name &&
+    one.plan === other.plan &&
     one.tokensValidFromSeconds === other.tokensValidFromSeconds &&
     isEqualSet(one.scopes, other.scopes) &&
     isEqualSet(one.publishMarkets, other.publishMarkets)

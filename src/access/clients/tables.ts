@@ -1,6 +1,6 @@
 /**
  * This module's tables, as the query builder sees them. They are defined by the migrations `auth`, `token-life`,
- * `directory-changes`, `key-encryption`, `publish-markets`, `receipt-keys`, `secret-uses` and `notices`.
+ * `directory-changes`, `key-encryption`, `publish-markets`, `receipt-keys`, `secret-uses`, `notices` and `plans`.
  */
 import type { Generated } from '../../platform/store/sql.ts'
 
@@ -12,6 +12,7 @@ interface CustomersTable {
   streaming: boolean
   /** Mail addresses for notices. */
   security_contacts: Generated<string[]>
+  plan: Generated<string>
   created_at: Generated<string>
 }
 
@@ -25,6 +26,21 @@ interface ClientsTable {
   enabled: boolean
   /** A whole second: tokens issued before it are revoked. */
   tokens_valid_from: string | null
+  /** Null: none of its own. */
+  plan: Generated<string | null>
+  created_at: Generated<string>
+}
+
+/** Null in a bound: there is none. */
+interface PlansTable {
+  name: string
+  markets: string[] | null
+  channels: string[] | null
+  depth_max: number | null
+  interval_ms_min: number | null
+  connections_max: number | null
+  subscriptions_max: number | null
+  rest_rate_per_second: number | null
   created_at: Generated<string>
 }
 
@@ -100,6 +116,7 @@ interface DirectoryChangesTable {
 export interface AuthTables {
   customers: CustomersTable
   clients: ClientsTable
+  plans: PlansTable
   client_secrets: ClientSecretsTable
   authority: AuthorityTable
   signing_keys: SigningKeysTable

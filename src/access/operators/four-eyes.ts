@@ -73,9 +73,10 @@ export function readCallToConfirm(
   call: OperatorCallId,
   { fourEyes }: FourEyesOptions,
 ): CallToConfirm | undefined {
-  const { fourEyes: kind, alwaysWith }: OperatorCallRow = OPERATOR_CALLS[call]
+  const { fourEyes: kind, alwaysWith, onlyWith }: OperatorCallRow = OPERATOR_CALLS[call]
   if (kind === undefined || isMachineRole(operatorOf(request).role)) return undefined
   const { comment, ...body } = membersOf(request.body)
+  if (onlyWith !== undefined && !Object.hasOwn(body, onlyWith)) return undefined
   const isAlways = alwaysWith !== undefined && Object.hasOwn(body, alwaysWith)
   const isOn = fourEyes().includes(kind)
   if (!isOn && !isAlways) return undefined

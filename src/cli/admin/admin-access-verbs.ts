@@ -1,5 +1,5 @@
 /** The operator's verbs for access: customers, clients, secrets, token and receipt keys. */
-import { type AdminNoun, type AdminOption, type Given, onOrOff, pick, textOf } from './admin-verb.ts'
+import { type AdminNoun, type AdminOption, type Given, listOf, onOrOff, pick, textOf } from './admin-verb.ts'
 
 /** @param consequence what disabling the record does */
 export const ENABLE_OPTIONS = (consequence: string): readonly AdminOption[] => [
@@ -35,7 +35,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           { flags: '--search <text>', description: 'only those whose name begins so, in upper or lower case' },
         ],
         query: ({ options }) => ({ name: textOf(options.name), search: textOf(options.search) }),
-        columns: ['id', 'name', 'enabled', 'streaming', 'created_at'],
+        columns: ['id', 'name', 'enabled', 'streaming', 'plan', 'created_at'],
         isPaged: true,
       },
       {
@@ -68,8 +68,9 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
             description: 'add it to the streaming allow list, or remove it',
             read: onOrOff,
           },
+          { flags: '--plan <plan>', description: 'its plan (unlimited: no bounds)' },
         ],
-        body: ({ options }) => ({ ...enabledOf(options), ...pick(options, 'streaming') }),
+        body: ({ options }) => ({ ...enabledOf(options), ...pick(options, 'streaming'), ...pick(options, 'plan') }),
       },
       {
         usage: 'set-contacts <customer> [address...]',
@@ -144,7 +145,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           {
             flags: '--publish-markets <symbols>',
             description: 'markets it may publish, separated by commas',
-            read: symbolsOf,
+            read: listOf,
           },
         ],
         body: ({ rest: [name], options }) => ({ name, scopes: options.scope, ...publishMarketsOf(options) }),
@@ -191,13 +192,16 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           {
             flags: '--publish-markets <symbols>',
             description: 'replaces the markets it may publish, separated by commas (an empty text removes all)',
-            read: symbolsOf,
+            read: listOf,
           },
+          { flags: '--plan <plan>', description: 'a plan of its own, which narrows its customer’s' },
+          { flags: '--no-plan', description: 'remove its own plan' },
         ],
         body: ({ options }) => ({
           ...enabledOf(options),
           ...(options.scope === undefined ? {} : { scopes: options.scope }),
           ...(options.scopes === false ? { scopes: [] } : {}),
+          ...(options.plan === false ? { plan: null } : pick(options, 'plan')),
           ...publishMarketsOf(options),
         }),
       },
@@ -288,10 +292,6 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
 export function enabledOf({ enable, disable }: Given['options']): { enabled?: boolean } {
   if (enable && disable) throw new Error('--enable and --disable exclude each other')
   return enable || disable ? { enabled: enable === true } : {}
-}
-
-function symbolsOf(text: string): readonly string[] {
-  return text.split(',').filter((symbol) => symbol !== '')
 }
 
 function publishMarketsOf({ publishMarkets }: Given['options']): { publish_markets?: unknown } {

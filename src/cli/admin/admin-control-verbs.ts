@@ -1,10 +1,5 @@
 /** The operator's verbs for pausing assets, networks, pairs and deliveries. */
-import { type AdminNoun, onOrOff } from './admin-verb.ts'
-
-/** Names separated by commas. An empty text means none. */
-function names(text: string): readonly string[] {
-  return text.split(',').filter((name) => name !== '')
-}
+import { type AdminNoun, listOf, onOrOff } from './admin-verb.ts'
 
 export const CONTROL_NOUNS: readonly AdminNoun[] = [
   {
@@ -25,9 +20,9 @@ export const CONTROL_NOUNS: readonly AdminNoun[] = [
         method: 'PATCH',
         path: '/controls',
         options: [
-          { flags: '--assets <symbols>', description: 'assets, separated by commas ("" for none)', read: names },
-          { flags: '--networks <names>', description: 'crypto and fiat networks, likewise', read: names },
-          { flags: '--pairs <pairs>', description: 'pairs such as USDC/USD, likewise', read: names },
+          { flags: '--assets <symbols>', description: 'assets, separated by commas ("" for none)', read: listOf },
+          { flags: '--networks <names>', description: 'crypto and fiat networks, likewise', read: listOf },
+          { flags: '--pairs <pairs>', description: 'pairs such as USDC/USD, likewise', read: listOf },
           {
             flags: '--deliveries <on|off>',
             description: 'on pauses all deliveries, off resumes them',

@@ -120,6 +120,17 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** Reads a list separated by commas. */
+export function listOf(text: string): readonly string[] {
+  return text.split(',').filter((entry) => entry !== '')
+}
+
+/** Reads a whole number. */
+export function numberOf(text: string): number {
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number.')
+}
+
 /** Reads an option with the value `on` or `off`. */
 export function onOrOff(text: string): boolean {
   if (text === 'on' || text === 'off') return text === 'on'

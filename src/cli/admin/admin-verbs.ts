@@ -14,6 +14,7 @@ import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
 import { LIMIT_NOUNS } from './admin-limit-verbs.ts'
 import { OPERATOR_NOUNS } from './admin-operator-verbs.ts'
 import { ORCHESTRATION_NOUNS } from './admin-orchestration-verbs.ts'
+import { PLAN_NOUNS } from './admin-plan-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { SCREENING_NOUNS } from './admin-screening-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
@@ -43,6 +44,7 @@ const AUDIT: AdminNoun = {
 
 export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...ACCESS_NOUNS,
+  ...PLAN_NOUNS,
   ...WEBHOOK_NOUNS,
   ...ACCOUNT_NOUNS,
   ...ADDRESS_NOUNS,

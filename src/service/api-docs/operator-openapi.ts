@@ -63,8 +63,8 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
   {
     name: 'Customers',
-    description: 'Customers, their clients and webhook endpoints, and notices to them',
-    steps: ['customers', 'clients', 'webhook-endpoints', 'notices'],
+    description: 'Customers, their plans, clients and webhook endpoints, and notices to them',
+    steps: ['customers', 'plans', 'clients', 'webhook-endpoints', 'notices'],
   },
   {
     name: 'Review',
@@ -213,12 +213,13 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
   }
 }
 
-function descriptionOf({ role, machines = [], fourEyes, alwaysWith }: OperatorCallRow): string {
+function descriptionOf({ role, machines = [], fourEyes, alwaysWith, onlyWith }: OperatorCallRow): string {
   const machine = machines.map((name) => `; also \`${name}\``).join('')
   const lowest = `Lowest role: \`${role}\`${machine}.`
   if (fourEyes === undefined) return lowest
   const always = alwaysWith === undefined ? '' : `, and always with \`${alwaysWith}\``
-  return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`${always}.`
+  const only = onlyWith === undefined ? '' : ` and \`${onlyWith}\` is given`
+  return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`${only}${always}.`
 }
 
 /** The body with the member that the guard takes out. In a union, each alternative has it. */

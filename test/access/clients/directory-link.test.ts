@@ -149,3 +149,14 @@ test('a directory is stale while its sender is, and when nothing confirms it for
   clock.advance(1)
   expect(receiving.isStale).toBe(true)
 })
+
+test('the second directory has the plans, and follows a change of one', () => {
+  const planned = { ...customer, plan: 'basic' }
+  const token = { ...client, tokenId: '', keyId: 'key', issuedAtSeconds: 0 }
+  first.replace({ ...content, customers: [planned], plans: [{ name: 'basic', markets: new Set(['BTCUSD']) }] })
+  first.apply({ plans: { ids: ['basic'], records: [{ name: 'basic', depthMax: 10 }] } })
+  for (const bytes of sent) receiving.receive(bytes)
+  expect(second.plansOf(token)).toEqual([
+    { plan: { name: 'basic', depthMax: 10 }, holder: 'customer', holderId: 'customer' },
+  ])
+})

@@ -89,7 +89,15 @@ describe('customers', () => {
     expect(created).toMatchObject({ status: 200, body: { name: 'acme', enabled: true, streaming: false } })
     expect(created.headers.get('cache-control')).toBe('no-store')
     expect(created.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
-    expect(Object.keys(created.body)).toEqual(['id', 'name', 'enabled', 'streaming', 'security_contacts', 'created_at'])
+    expect(Object.keys(created.body)).toEqual([
+      'id',
+      'name',
+      'enabled',
+      'streaming',
+      'security_contacts',
+      'plan',
+      'created_at',
+    ])
     expect(created.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     const { id } = created.body
     expect(side.directory.customer(id)).toEqual({ id, name: 'acme', enabled: true, streaming: false })

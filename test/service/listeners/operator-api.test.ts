@@ -232,6 +232,10 @@ async function newDelivery(): Promise<string> {
   return (await ask('GET', '/deliveries?limit=1')).body.items[0].id
 }
 
+async function newPlan(): Promise<string> {
+  return `/plans/${(await ask('POST', '/plans', { name: `plan-${++names}` })).body.name}`
+}
+
 async function claimAll(): Promise<void> {
   await ask('POST', '/deliveries/claim', { executor: 'treasury', limit: 100, lease_seconds: 60 })
 }
@@ -321,6 +325,21 @@ const WRITES: Readonly<Record<string, Write>> = {
       return { path: `/clients/${id}/secrets/${secretId}` }
     },
     again: 'unchanged',
+  },
+  'POST /plans': {
+    action: 'plan.create',
+    prepare: async () => ({ path: '/plans', body: { name: `plan-${++names}`, depth_max: 10 } }),
+    again: 'refused',
+  },
+  'PATCH /plans/:name': {
+    action: 'plan.update',
+    prepare: async () => ({ path: await newPlan(), body: { depth_max: 25 } }),
+    again: 'unchanged',
+  },
+  'DELETE /plans/:name': {
+    action: 'plan.delete',
+    prepare: async () => ({ path: await newPlan() }),
+    again: 'refused',
   },
   'POST /signing-keys': {
     action: 'signing_key.create',

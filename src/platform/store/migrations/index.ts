@@ -59,6 +59,7 @@ import { movementParties } from './202611281701-movement-parties.ts'
 import { destinationParties } from './202611281920-destination-parties.ts'
 import { events } from './202611281930-events.ts'
 import { webhookEndpoints } from './202611281940-webhook-endpoints.ts'
+import { plans } from './202611281950-plans.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -122,4 +123,5 @@ export const MIGRATIONS: readonly Migration[] = [
   destinationParties,
   events,
   webhookEndpoints,
+  plans,
 ]
