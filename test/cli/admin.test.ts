@@ -122,8 +122,8 @@ describe('tidegate admin', () => {
     process.stdout.isTTY = true
     const where = ['--operator-url', side.url, '--data_dir', folder]
     const lines = (await run('customer', 'list', '--limit', '1', ...where)).split('\n')
-    expect(lines[0]).toMatch(/^id {36}name {11}enabled {2}streaming {2}created at$/)
-    expect(lines[1]?.startsWith(`${id}  ring?[2Jbell?  true     true       2`)).toBe(true)
+    expect(lines[0]).toMatch(/^id {36}name {11}enabled {2}streaming {2}plan {7}created at$/)
+    expect(lines[1]?.startsWith(`${id}  ring?[2Jbell?  true     true       unlimited  2`)).toBe(true)
     expect(lines[3]).toMatch(/^more: --page-cursor \S+$/)
     expect(await run('audit', 'list', '--subject', 'nothing', ...where)).toBe('(none)\n')
     expect(JSON.parse(await run('customer', 'list', '--json', ...where)).items[0].id).toBe(id)

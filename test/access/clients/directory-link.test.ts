@@ -32,6 +32,7 @@ const client: ClientRecord = {
 const content: DirectoryContent = {
   customers: [customer],
   clients: [client],
+  plans: [{ name: 'basic', depthMax: 10 }],
   secrets: [{ clientId: 'client', hash: HASH }],
   authority,
   keys: [key],

@@ -213,6 +213,21 @@ describe('a call under four eyes', () => {
     expect((await ask('ada', 'GET', '/session')).body.four_eyes).toEqual(['controls'])
   })
 
+  it('a change of a customer or client is under four eyes when it sets the plan, and only then', async () => {
+    await addPerson('amy', 'admin')
+    for (const path of [`/customers/${newId()}`, `/clients/${newId()}`]) {
+      expect((await ask('amy', 'PATCH', path, { enabled: false })).status).toBe(200)
+      const { status, body } = await ask('amy', 'PATCH', path, { plan: 'basic', enabled: true, ...WHY })
+      expect([status, body.request.kind, body.request.body]).toEqual([
+        202,
+        'controls',
+        { plan: 'basic', enabled: true },
+      ])
+      expect((await ask('amy', 'PATCH', path, { plan: 'basic' })).body.errors[0].pointer).toBe('/comment')
+    }
+    expect(writes().map(([, body]) => body)).toEqual([{ enabled: false }, { enabled: false }])
+  })
+
   it('a call under four eyes that creates a record waits once for each record, whatever else is being created', async () => {
     fourEyes = ['deposits', 'operators']
     const report = (external_id: string) => ask('tom', 'POST', '/deposits', { source: 'custody', external_id, ...WHY })

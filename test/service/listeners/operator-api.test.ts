@@ -246,8 +246,10 @@ interface Write {
   /** Resolves to the call. */
   readonly prepare: () => Promise<{ readonly path: string; readonly body?: object }>
   /** The result of repeating the call: no change, a refusal, or a change of its own. */
-  readonly again: 'unchanged' | 'refused' | 'another change'
+  readonly again: 'unchanged' | 'refused' | 'not found' | 'another change'
 }
+
+const AGAIN_STATUSES = { unchanged: 200, refused: 409, 'not found': 404, 'another change': 200 }
 
 const WRITES: Readonly<Record<string, Write>> = {
   'POST /customers': {
@@ -339,7 +341,7 @@ const WRITES: Readonly<Record<string, Write>> = {
   'DELETE /plans/:name': {
     action: 'plan.delete',
     prepare: async () => ({ path: await newPlan() }),
-    again: 'refused',
+    again: 'not found',
   },
   'POST /signing-keys': {
     action: 'signing_key.create',
@@ -574,7 +576,7 @@ describe('the operator API', () => {
       // Immediately one after the other: a closing connection exists for a few seconds only.
       const rows = await rowsOf(async () => {
         const statuses = [(await ask(method, path, body)).status, (await ask(method, path, body)).status]
-        expect(statuses).toEqual([200, write.again === 'refused' ? 409 : 200])
+        expect(statuses).toEqual([200, AGAIN_STATUSES[write.again]])
       })
       const row = { actor: 'operator', action: write.action }
       // Consequences of the change have audit rows of their own.
