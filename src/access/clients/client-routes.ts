@@ -6,6 +6,8 @@ import { secretsOf } from './clients.ts'
 import type { Directory } from './directory.ts'
 import { callerOf, type Guard } from './guard.ts'
 import { Secret } from './operator-answers.ts'
+import { ownPlanDocument } from './plans/plan.ts'
+import { OwnPlan } from './plans/schemas.ts'
 import type { AuthTables } from './tables.ts'
 
 const Count = Type.Integer({ minimum: 1 })
@@ -29,7 +31,7 @@ const OwnClient = Type.Object(
       description: 'Scopes its tokens may have. With an external issuer: this token’s scopes',
     }),
     streaming: Type.Boolean({ description: 'Whether the customer is on the stream’s allow list' }),
-    plan: Type.Object({ name: Type.String() }, { description: '`unlimited`: nothing but the limits below' }),
+    plan: OwnPlan,
     limits: ClientLimits,
     secrets: Type.Array(Secret, { description: 'The valid ones, the oldest first, without values' }),
   },
@@ -54,7 +56,7 @@ export function registerClientRoutes(
     ...guard('getClient'),
     schema: { response: { 200: OwnClient } },
     async handler(request): Promise<Static<typeof OwnClient>> {
-      const { clientId, customerId, client, scopes } = callerOf(request)
+      const { clientId, customerId, client, scopes, plans } = callerOf(request)
       const id = client?.clientId ?? clientId
       const secrets = client === undefined ? new Map<string, never[]>() : await secretsOf(db.tables<AuthTables>(), [id])
       return {
@@ -63,7 +65,7 @@ export function registerClientRoutes(
         ...(client === undefined ? {} : { name: client.name }),
         scopes: [...(issuesTokens && client !== undefined ? client.scopes : scopes)],
         streaming: directory.customer(customerId)?.streaming === true,
-        plan: { name: 'unlimited' },
+        plan: ownPlanDocument(plans),
         limits: limits(),
         secrets: secrets.get(id) ?? [],
       }

@@ -1,6 +1,6 @@
 /**
  * The public REST API's guard: authenticates the client and checks whether it may use the operation. The checks run in
- * this order: token, client and customer enabled, scope, rate. They never read the store, so they do not depend on it.
+ * this order: token, client and customer enabled, scope, rates. They never read the store, so they do not depend on it.
  * Modules restrict records to the customer in `callerOf`.
  */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
@@ -10,10 +10,11 @@ import { assert } from '../../platform/base/assert.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { insufficientScope, readBearerToken } from '../../platform/http/bearer.ts'
 import { Problem } from '../../platform/http/problem.ts'
-import { createRateLimitHook, RateLimiter } from '../../platform/http/rate-limit.ts'
+import { createRateLimitHook, RateLimiter, rateLimited } from '../../platform/http/rate-limit.ts'
 import { authenticateBearer } from './bearer-authentication.ts'
 import type { Directory } from './directory.ts'
 import type { ClientRecord } from './directory-records.ts'
+import type { HeldPlans, Plan } from './plans/plan.ts'
 import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 
 declare module 'fastify' {
@@ -32,6 +33,7 @@ export interface Caller {
   readonly client?: ClientRecord
   /** The token's scopes still held by the client. */
   readonly scopes: readonly string[]
+  readonly plans: HeldPlans
 }
 
 export interface GuardOptions {
@@ -61,6 +63,7 @@ const callers = new WeakMap<FastifyRequest, Caller>()
 
 export function createGuard({ directory, verifier, clock, ratePerSecond }: GuardOptions): Guard {
   const authentication = { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS }
+  const limitByPlans = planRateHook(clock)
   return (operationId) => {
     const { method, path, scope } = OPERATIONS[operationId]
     const name = operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -76,7 +79,26 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
         callers.set(request, callerWith(directory, token, scope))
         request.answeredClient = token.clientId
         await limitRate.call(request.server, request, reply)
+        limitByPlans(request, reply)
       },
+    }
+  }
+}
+
+/** Counts a client's requests for all operations, by each of its plans that has a rate. */
+function planRateHook(clock: Clock): (request: FastifyRequest, reply: FastifyReply) => void {
+  const limiters = new WeakMap<Plan, RateLimiter>()
+  return (request, reply) => {
+    const { plans, clientId } = callerOf(request)
+    for (const { plan } of plans) {
+      const { restRatePerSecond: perSecond } = plan
+      if (perSecond === undefined) continue
+      const limiter =
+        limiters.get(plan) ?? new RateLimiter(clock, { name: 'plan', perSecond, burst: BURST_SECONDS * perSecond })
+      limiters.set(plan, limiter)
+      const verdict = limiter.take(clientId)
+      reply.headers(verdict.headers)
+      if (!verdict.allowed) throw rateLimited(verdict)
     }
   }
 }
@@ -110,5 +132,6 @@ function callerWith(directory: Directory, token: AccessToken, scope: Scope | und
   if (scope !== undefined && !scopes.includes(scope)) {
     throw insufficientScope(`insufficient scopes: found '${scopes.join(' ')}', required one of '[${scope}]'`, scope)
   }
-  return { customerId, clientId, scopes, ...(client === undefined ? {} : { client }) }
+  const plans = directory.plansOf(token)
+  return { customerId, clientId, scopes, plans, ...(client === undefined ? {} : { client }) }
 }

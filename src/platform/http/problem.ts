@@ -61,7 +61,10 @@ export const PROBLEMS = {
       'a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`',
   },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
-  not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
+  not_allowed: {
+    status: 403,
+    meaning: 'the customer is not on the streaming allow list, or its plan does not include this',
+  },
   foreign_origin: {
     status: 403,
     meaning: 'a web page from another origin may neither call the operator listener nor get a demo page token',

@@ -1,12 +1,14 @@
 /**
  * The REST view of the stream: a market's book and its last trades, from this process's memory. They have the cursors and
- * digests with which the stream's extended protocol sends them. Customers off the streaming allow list get neither.
+ * digests with which the stream's extended protocol sends them. Customers off the streaming allow list get neither, and
+ * plans bound both.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Directory } from '../../access/clients/directory.ts'
 import { callerOf, type Guard } from '../../access/clients/guard.ts'
-import { EXTENDED_DEPTHS } from '../../contract/channels.ts'
+import { planRefusal, servedParams } from '../../access/clients/plans/plan.ts'
+import { type ChannelType, EXTENDED_DEPTHS } from '../../contract/channels.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { namesTag } from '../../platform/http/cached-content.ts'
 import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from '../../platform/http/list-limit.ts'
@@ -91,8 +93,8 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
     async handler(request, reply) {
       requireAllowed(request, options)
       const wanted = readDepth(readQuery(request, reply, ['depth']).depth)
-      const market = wantedMarket(request, options)
-      const depth = depthAt(market, wanted)
+      const market = wantedMarket(request, 'market_data', options)
+      const { depth } = servedParams(callerOf(request).plans, { depth: depthAt(market, wanted) })
       requireBook(market)
       reply.header('cache-control', 'private, max-age=0')
       const tagOf = (cursor: string) => `"${cursor}-${depth}"`
@@ -119,7 +121,7 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
       const { limit: limitText, before } = readQuery(request, reply, ['limit', 'before'])
       const limit = readLimit(limitText)
       if (before !== undefined && !CURSOR.test(before)) throw wrong('before', BEFORE_RULE)
-      const market = wantedMarket(request, options)
+      const market = wantedMarket(request, 'execution_data', options)
       return { market: market.symbol, items: tradesOf(market, limit, before) }
     },
   })
@@ -157,8 +159,10 @@ function requireAllowed(request: FastifyRequest, { directory, isGateway }: Marke
 }
 
 /** The market in the path, which this process follows from now on. */
-function wantedMarket(request: FastifyRequest, { hub }: MarketDataRoutesOptions): MarketStream {
+function wantedMarket(request: FastifyRequest, type: ChannelType, { hub }: MarketDataRoutesOptions): MarketStream {
   const { market: symbol } = (request as ByMarket).params
+  const refusal = planRefusal(callerOf(request).plans, type, symbol)
+  if (refusal !== undefined) throw new Problem('not_allowed', refusal)
   const market = hub.market(symbol)
   if (market === undefined) throw new Problem('not_found', `there is no market with this name: ${hub.marketList}`)
   return market

@@ -1,11 +1,12 @@
 /**
- * `GET /v2/markets` in the public API: the markets available on this node, and whether their data is current. Read from
+ * `GET /v2/markets` in the public API: the markets in the client's plan on this node, and whether their data is current. Read from
  * memory in one event-loop tick, so a response is consistent. Any valid token may ask: it shows no customer data, only
  * what an integrator needs before the first subscription.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import type { Guard } from '../../access/clients/guard.ts'
+import { callerOf, type Guard } from '../../access/clients/guard.ts'
+import { includesMarket } from '../../access/clients/plans/plan.ts'
 import { millisecondText } from '../../platform/base/clock.ts'
 import { IGNORES_PARAMETERS } from '../../platform/http/list-query.ts'
 import type { Hub } from '../gateway/hub.ts'
@@ -69,8 +70,10 @@ export function registerMarketRoutes(app: FastifyInstance, options: MarketRoutes
     ...guard('listMarkets'),
     ...IGNORES_PARAMETERS,
     schema: { response: { 200: MarketList } },
-    async handler() {
-      const items = hub.listedMarkets.map((market) => marketOf(market, options))
+    async handler(request) {
+      const { plans } = callerOf(request)
+      const included = hub.listedMarkets.filter(({ replica }) => includesMarket(plans, replica.market.symbol))
+      const items = included.map((market) => marketOf(market, options))
       return { items: items.sort((left, right) => (left.market < right.market ? -1 : 1)) }
     },
   })

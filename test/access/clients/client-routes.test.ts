@@ -50,6 +50,30 @@ it('a client sees its scopes, plan, limits and secrets with a token of one scope
   expect(answer.text).not.toContain(client.client_secret)
 })
 
+it('a client sees the narrower bounds of its customer’s plan and its own', async () => {
+  const { customer, client } = await newClient()
+  const token = await tokenOf(client, 'funding:read_profile')
+  const own = { name: 'own', markets: ['BTCUSD', 'SOLUSD'], depth_max: 25, interval_ms_min: 250 }
+  for (const plan of [{ name: 'sold', markets: ['BTCUSD', 'ETHUSD'], depth_max: 10, connections_max: 3 }, own]) {
+    await node.operator('POST', '/plans', plan)
+  }
+  await node.operator('PATCH', `/customers/${customer.id}`, { plan: 'sold' })
+  expect((await ask(token)).body.plan).toEqual({
+    name: 'sold',
+    markets: ['BTCUSD', 'ETHUSD'],
+    depth_max: 10,
+    connections_max: 3,
+  })
+  await node.operator('PATCH', `/clients/${client.client_id}`, { plan: 'own' })
+  expect((await ask(token)).body.plan).toEqual({
+    name: 'own',
+    markets: ['BTCUSD'],
+    depth_max: 10,
+    interval_ms_min: 250,
+    connections_max: 3,
+  })
+})
+
 it('a client that has lost a scope no longer sees it, and one without a token is refused', async () => {
   const { customer, client } = await newClient()
   const token = await tokenOf(client, SCOPES.join(' '))

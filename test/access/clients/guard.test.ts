@@ -104,6 +104,17 @@ describe('the bearer guard', () => {
     expect((await askWith(token('a1', [READ]), 'GET', `${PATH}/x`)).status).toBe(200)
   })
 
+  it('the bearer guard limits a client’s requests for all operations by its plan’s rate', async () => {
+    const plans = [{ name: 'slow', restRatePerSecond: 1 }]
+    directory.replace({ ...BOTH, customers: BOTH.customers.map((each) => ({ ...each, plan: 'slow' })), plans })
+    const answers = []
+    for (const path of [PATH, `${PATH}/x`, PATH]) answers.push(await askWith(token('a1', [READ]), 'GET', path))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(answers.at(-1)?.headers.get('ratelimit-policy')).toBe('"plan";q=2;w=2')
+    directory.replace(BOTH)
+    expect((await askWith(token('a1', [READ]), 'GET', `${PATH}/x`)).status).toBe(200)
+  })
+
   it('the bearer guard requires a token', async () => {
     const answer = await ask()
     expect(answer).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'unauthorized' } })
@@ -230,7 +241,7 @@ describe('the table of operations', () => {
     expect(new Set(places).size).toBe(places.length)
     for (const { scope, path } of operations) {
       if (scope !== undefined) expect(Object.keys(SCOPES)).toContain(scope)
-      expect(path).toMatch(/^\/v2(\/[a-z-]+){1,2}(\/\{(profile_)?id\}(\/[a-z]+)?)?$/)
+      expect(path).toMatch(/^\/v2(\/[a-z-]+){1,2}(\/\{(profile_id|id|market)\}(\/[a-z-]+)?)?$/)
     }
   })
 })

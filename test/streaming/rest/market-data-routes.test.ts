@@ -84,6 +84,28 @@ describe('GET /v2/markets/{market}/order-book', () => {
     expect(compared).toBe(300)
   })
 
+  it('a book is served at the plan’s depth, and refused for a market or channel outside the plan', async () => {
+    stream.snapshot(deepBook(30, 10))
+    const plan = { name: 'rest', markets: ['AAAUSD'], channels: ['market_data'], depth_max: 5 }
+    await node.operator('POST', '/plans', plan)
+    await node.operator('PATCH', `/customers/${customer.customerId}`, { plan: 'rest' })
+    const answers = []
+    for (const path of ['', '?depth=10', '?depth=1']) answers.push((await get(`AAAUSD/order-book${path}`)).body)
+    expect(answers.map(({ depth, bids }) => [depth, bids.length])).toEqual([
+      [5, 5],
+      [5, 5],
+      [1, 1],
+    ])
+    const refused = [await get('OLDUSD/order-book'), await get('AAAUSD/trades')]
+    expect(refused.map(({ status, body }) => [status, body.detail])).toEqual([
+      [403, 'the plan rest does not include the market OLDUSD'],
+      [403, 'the plan rest does not include the channel execution_data'],
+    ])
+    const { body } = await customer.call('GET', '/v2/markets')
+    expect(body.items.map(({ market }: { market: string }) => market)).toEqual(['AAAUSD'])
+    await node.operator('PATCH', `/customers/${customer.customerId}`, { plan: 'unlimited' })
+  })
+
   it('an unchanged book is 304 for its entity tag, and has the same text', async () => {
     stream.snapshot(deepBook(5, 10))
     const first = await get('AAAUSD/order-book?depth=1')

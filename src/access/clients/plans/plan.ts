@@ -38,8 +38,8 @@ export const NO_PLANS: HeldPlans = []
 export interface ServedParams {
   /** Levels per side; 0 = all. */
   readonly depth: number
-  /** Undefined: every change. */
-  readonly intervalMilliseconds: number | undefined
+  /** Absent: every change. */
+  readonly intervalMilliseconds?: number | undefined
 }
 
 /** Why the plans do not include a market's channel. Undefined: they do. */
@@ -76,8 +76,35 @@ export function servedParams(plans: HeldPlans, { depth, intervalMilliseconds }: 
   }
 }
 
-/** The narrowest bounds among the plans. */
-export function boundsOf(plans: HeldPlans): Omit<Plan, 'name'> {
+/** In the customer's own document. */
+interface OwnPlanDocument {
+  readonly name: string
+  readonly markets?: string[]
+  readonly channels?: string[]
+  readonly depth_max?: number
+  readonly interval_ms_min?: number
+  readonly connections_max?: number
+  readonly subscriptions_max?: number
+  readonly rest_rate_per_second?: number
+}
+
+/** The client's own plan, or else its customer's, with the narrower bounds. */
+export function ownPlanDocument(plans: HeldPlans): OwnPlanDocument {
+  const { markets, channels, ...numbers } = boundsOf(plans)
+  return {
+    name: plans.at(-1)?.plan.name ?? UNLIMITED,
+    ...(markets === undefined ? {} : { markets: [...markets] }),
+    ...(channels === undefined ? {} : { channels: [...channels] }),
+    ...present('depth_max', numbers.depthMax),
+    ...present('interval_ms_min', numbers.intervalMillisecondsMin),
+    ...present('connections_max', numbers.connectionsMax),
+    ...present('subscriptions_max', numbers.subscriptionsMax),
+    ...present('rest_rate_per_second', numbers.restRatePerSecond),
+  }
+}
+
+/** The narrower bounds among the plans. */
+function boundsOf(plans: HeldPlans): Omit<Plan, 'name'> {
   const [first, second] = plans
   if (first === undefined) return {}
   if (second === undefined) return first.plan

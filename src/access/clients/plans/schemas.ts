@@ -45,9 +45,10 @@ const bounds = {
 
 export const PlanName = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,49}$', maxLength: 50 })
 
-const members = { name: Type.String(), markets: Markets, ...bounds }
-
-export const Plan = Type.Object({ ...members, created_at: Type.String({ format: 'date-time' }) }, { title: 'Plan' })
+export const Plan = Type.Object(
+  { name: Type.String(), markets: Markets, ...bounds, created_at: Type.String({ format: 'date-time' }) },
+  { title: 'Plan' },
+)
 
 export const PlanList = Type.Object({ items: Type.Array(Plan) }, { title: 'PlanList' })
 
@@ -70,8 +71,8 @@ export const PlanChange = Type.Object(
   { ...strict, minProperties: 1 },
 )
 
-/** The calling client's plan, with the narrowest bounds of its customer's plan and its own. */
-export const OwnPlan = Type.Object(members, {
-  title: 'OwnPlan',
-  description: 'Its bounds are the narrower ones where the client has a plan besides its customer’s',
-})
+/** The calling client's plan, with the narrower bounds of its customer's plan and its own. */
+export const OwnPlan = Type.Object(
+  { name: Type.String(), markets: Type.Optional(Markets), ...bounds },
+  { title: 'OwnPlan', description: 'What the client may use. An absent bound: none but `limits`' },
+)
