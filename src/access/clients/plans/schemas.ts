@@ -73,6 +73,11 @@ export const PlanChange = Type.Object(
 
 /** The calling client's plan, with the narrower bounds of its customer's plan and its own. */
 export const OwnPlan = Type.Object(
-  { name: Type.String(), markets: Type.Optional(Markets), ...bounds },
+  {
+    name: Type.String(),
+    markets: Type.Optional(Markets),
+    ...bounds,
+    channels: Type.Optional(Type.Array(Type.String(), { description: 'Besides the heartbeat. Absent: all' })),
+  },
   { title: 'OwnPlan', description: 'What the client may use. An absent bound: none but `limits`' },
 )
