@@ -300,6 +300,37 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
+  it('the console creates a webhook endpoint, shows its secret once, pauses it and deletes it', async () => {
+    const { page, faults, context } = await stage.person(browser, 'walter', 'admin')
+    const confirm = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+    await page.goto(`${stage.url}/customers/${stage.customer.id}`)
+    await page.getByRole('button', { name: 'New endpoint' }).click()
+    await page.getByRole('dialog').getByLabel('Address').fill('https://webhooks.invalid/tidegate')
+    await confirm('Create')
+    await page
+      .getByRole('dialog')
+      .getByText(/^whsec_/)
+      .waitFor()
+    await page.getByRole('button', { name: 'I have it' }).click()
+    await page
+      .getByRole('table', { name: 'Webhook endpoints' })
+      .getByRole('link', { name: /webhooks\.invalid/ })
+      .click()
+    await page.getByRole('heading', { name: 'Webhook endpoint', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await confirm('Pause')
+    await page.getByText('The endpoint is paused').waitFor()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await confirm('Send')
+    await page.getByText('A test event is on its way').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await confirm('Delete')
+    await page.getByText('The endpoint was deleted').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it('the console finds a customer by the beginning of its name, in the filter of a list and in the palette', async () => {
     await stage.call('POST', '/customers', { name: 'Northern Lights' })
     const { page, faults, context } = await stage.person(browser, 'fiona', 'viewer')

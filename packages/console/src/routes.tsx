@@ -28,6 +28,7 @@ import { QueuePage } from './pages/review/queue.tsx'
 import { RulePage } from './pages/review/rule.tsx'
 import { ScreeningPage, ScreeningsPage } from './pages/review/screening.tsx'
 import { SettingsPage } from './pages/settings.tsx'
+import { WebhookEndpointPage } from './pages/webhook-endpoint.tsx'
 import { PageHead } from './ui/parts.tsx'
 
 interface PageContent {
@@ -53,6 +54,7 @@ const ROUTES: readonly Route[] = [
   record('customers', 'Customer', (id) => <CustomerPage key={id} id={id} />),
   record('customers/connections', 'Connection', (id) => <ConnectionPage key={id} id={id} />),
   record('clients', 'Client', (id) => <ClientPage key={id} id={id} />),
+  record('webhook-endpoints', 'Webhook endpoint', (id) => <WebhookEndpointPage key={id} id={id} />),
   [/^\/review$/, () => ({ title: 'Queue', content: <QueuePage /> })],
   [/^\/review\/accounts$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
   [/^\/review\/destinations$/, () => ({ title: 'Destinations', content: <DestinationsPage /> })],

@@ -53,7 +53,7 @@ function Secret({
       }}
     >
       <h2 id="secret-title">{title}</h2>
-      <p class="secret-warning">This is shown once. Copy it or save it now: the service keeps only its hash.</p>
+      <p class="secret-warning">This is shown once. Copy it or save it now: the service does not show it again.</p>
       {isRequested && <p>It is valid once another person has confirmed the request. That person does not see it.</p>}
       <dl class="secret-rows">
         {rows.map(([name, value]) => (

@@ -13,6 +13,7 @@ import { askNewClient } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
 import { LimitsCard } from './limits.tsx'
 import { SecurityContactsCard } from './security-contacts.tsx'
+import { WebhookEndpointsCard } from './webhook-endpoint.tsx'
 
 const REFRESH_MILLISECONDS = 4_000
 
@@ -71,6 +72,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
         <ConnectionsCard connections={connections} clients={clients.items ?? []} />
         {can('GET /limits') && <LimitsCard id={id} name={document.name} />}
         {can('GET /notices') && <SecurityContactsCard customer={document} reload={customer.reload} />}
+        {can('GET /customers/:id/webhook-endpoints') && <WebhookEndpointsCard id={id} clients={clients.items ?? []} />}
         <div class="columns">
           <ProfilesCard id={id} />
           <QuotasCard id={id} />

@@ -18,6 +18,8 @@ export const SCOPES: Readonly<Record<string, string>> = {
   'transfer:read_fiat_account': 'read fiat accounts',
   'transfer:write_fiat_account': 'register and delete fiat accounts',
   'transfer:read_transfer': 'read transfers',
+  'events:read_event': 'read events',
+  'events:write_webhook': 'create and change webhook endpoints',
   'funding:read_profile': 'read profiles and balances',
   'funding:write_sandbox_deposit': 'create deposits for testing',
 }
