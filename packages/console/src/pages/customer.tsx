@@ -1,11 +1,12 @@
-/** One customer: its rights, clients, profiles, quotas, and its connections as the service sees them. */
+/** The customer list, and one customer: its rights, clients, profiles, quotas, and its connections as the service sees them. */
 import { call } from '../base/api.ts'
 import { count } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { type List, useGet, useList } from '../base/resource.ts'
-import { href } from '../base/router.ts'
+import { href, navigate } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
+import { filterOf, TextFilter } from '../ui/filters.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
@@ -18,6 +19,68 @@ import { WebhookEndpointsCard } from './webhook-endpoint.tsx'
 const REFRESH_MILLISECONDS = 4_000
 
 const BACK = { path: '/customers', label: 'Customers' }
+
+export function CustomersPage() {
+  const list = useList('/customers', { search: filterOf('name') })
+  return (
+    <>
+      <PageHead title="Customers" lead="Who may connect, with which clients and scopes.">
+        {can('POST /customers') && (
+          <button type="button" class="primary" onClick={askNewCustomer}>
+            <Icon name="plus" /> New customer
+          </button>
+        )}
+      </PageHead>
+      <div class="filters">
+        <TextFilter name="name" label="Name" placeholder="the first letters" />
+      </div>
+      <Card flush>
+        <ListTable
+          caption="Customers"
+          list={list}
+          keyOf={({ id }) => id}
+          pathOf={({ id }) => `/customers/${id}`}
+          columns={[
+            { name: 'Name', show: ({ name }) => name },
+            {
+              name: 'State',
+              show: ({ enabled }) => <Badge tone={enabled ? 'good' : 'bad'}>{enabled ? 'Enabled' : 'Disabled'}</Badge>,
+            },
+            {
+              name: 'Stream',
+              show: ({ streaming }) => (
+                <Badge tone={streaming ? 'good' : 'quiet'}>{streaming ? 'On the allow list' : 'Not allowed'}</Badge>
+              ),
+            },
+            { name: 'Created', show: ({ created_at }) => <Time at={created_at} exact /> },
+          ]}
+          empty={
+            <Empty icon="customers" title={filterOf('name') === '' ? 'No customer yet' : 'No name begins with this'}>
+              A customer owns clients, which connect with a secret, and accounts and profiles, which hold money.
+            </Empty>
+          }
+        />
+      </Card>
+    </>
+  )
+}
+
+function askNewCustomer(): void {
+  ask({
+    title: 'New customer',
+    consequence: <p>The customer exists at once. It can connect once it has a client.</p>,
+    confirm: 'Create',
+    fields: [
+      { name: 'name', label: 'Name' },
+      { name: 'streaming', label: "On the stream's allow list", kind: 'check', initial: true },
+    ],
+    run: ({ name, streaming }) => call('POST', '/customers', { name, streaming }),
+    done: ({ id, name }) => {
+      navigate(`/customers/${id}`)
+      return `${name} was created`
+    },
+  })
+}
 
 export function CustomerPage({ id }: { readonly id: string }) {
   const customer = useGet(`/customers/${id}`)

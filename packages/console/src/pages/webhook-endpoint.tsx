@@ -93,7 +93,7 @@ export function WebhookEndpointPage({ id }: { readonly id: string }) {
         retry={reload}
       />
     )
-  const { customer_id, client_id, url, types, status, disabled_reason, last_sequence, secrets, created_at } = document
+  const { customer_id, status } = document
   const changed = () => {
     reload()
     deliveries.reload()
@@ -112,21 +112,7 @@ export function WebhookEndpointPage({ id }: { readonly id: string }) {
         {status !== 'DELETED' && <Actions endpoint={document} reload={changed} />}
       </PageHead>
       <div class="stack">
-        <Card>
-          <Facts
-            rows={[
-              ['Status', <Status key="s" of={status} />],
-              ['Reason', disabled_reason],
-              ['Address', url],
-              ['Types', types.length === 0 ? 'all that its client may read' : types.join(', ')],
-              ['Client', idFact(client_id, '/clients')],
-              ['Sent up to', count(last_sequence)],
-              ['Secrets', count(secrets.length)],
-              ['Id', <Id key="i" of={id} />],
-              ['Created', timeFact(created_at)],
-            ]}
-          />
-        </Card>
+        <EndpointFacts endpoint={document} />
         <Card title="Requests" note="kept for 14 days" flush>
           <ListTable
             caption="Requests"
@@ -149,6 +135,27 @@ export function WebhookEndpointPage({ id }: { readonly id: string }) {
         </Card>
       </div>
     </>
+  )
+}
+
+function EndpointFacts({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { id, client_id, url, types, status, disabled_reason, last_sequence, secrets, created_at } = endpoint
+  return (
+    <Card>
+      <Facts
+        rows={[
+          ['Status', <Status key="s" of={status} />],
+          ['Reason', disabled_reason],
+          ['Address', url],
+          ['Types', types.length === 0 ? 'all that its client may read' : types.join(', ')],
+          ['Client', idFact(client_id, '/clients')],
+          ['Sent up to', count(last_sequence)],
+          ['Secrets', count(secrets.length)],
+          ['Id', <Id key="i" of={id} />],
+          ['Created', timeFact(created_at)],
+        ]}
+      />
+    </Card>
   )
 }
 
