@@ -47,6 +47,8 @@ export interface AdminVerb {
   readonly isDefault?: true
   /** Whether the list has pages. */
   readonly isPaged?: true
+  /** Whether it shows a list's new records until it is stopped. */
+  readonly isTail?: true
   /** The records which the first arguments name. */
   readonly named?: readonly Named[]
   /** Options whose values fill the path, before the arguments do. */

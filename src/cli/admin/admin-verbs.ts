@@ -10,6 +10,7 @@ import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
 import { DELIVERY_NOUNS } from './admin-delivery-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
 import { DESTINATION_NOUNS } from './admin-destination-verbs.ts'
+import { EVENT_NOUNS } from './admin-event-verbs.ts'
 import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
 import { LIMIT_NOUNS } from './admin-limit-verbs.ts'
 import { OPERATOR_NOUNS } from './admin-operator-verbs.ts'
@@ -45,6 +46,7 @@ const AUDIT: AdminNoun = {
 export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...ACCESS_NOUNS,
   ...PLAN_NOUNS,
+  ...EVENT_NOUNS,
   ...WEBHOOK_NOUNS,
   ...ACCOUNT_NOUNS,
   ...ADDRESS_NOUNS,

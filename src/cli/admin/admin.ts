@@ -9,8 +9,9 @@ import { CONFIG_MEANING, readConfig } from '../options/config-flags.ts'
 import { type CreatedClient, reserveCredentialsFile, serviceAddresses } from '../options/credentials-file.ts'
 import { withIds } from './admin-names.ts'
 import { listText, recordText } from './admin-output.ts'
-import { type AdminVerb, callOf, type Given, optionsOf } from './admin-verb.ts'
+import { type AdminVerb, callOf, type Given, optionsOf, textOf } from './admin-verb.ts'
 import { ADMIN_NOUNS } from './admin-verbs.ts'
+import { tailEvents } from './event-tail.ts'
 import {
   callOperator,
   type OperatorApi,
@@ -40,6 +41,7 @@ Examples:
   $ tidegate admin account update ACCOUNT_ID --status APPROVED
   $ tidegate admin connection list --client acme/feed
   $ tidegate admin market book BTCUSD --depth 10
+  $ tidegate admin event tail acme
   $ tidegate admin audit list --limit 20
 
 Customers and clients are named by id or name, clients also as CUSTOMER/CLIENT. Answers are tables on a terminal, and
@@ -72,8 +74,13 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
       const api = operatorApi(config, options)
       const given = await withIds(api, verb, command.args, options as Given['options'])
       const call = await withMembersRead(api, verb, callOf(verb, given.words, given.options), given.words)
-      const answer = await callAndKeep(api, call, config, options)
       const isForPeople = process.stdout.isTTY === true && options.json !== true
+      if (verb.isTail) {
+        const { after, types } = given.options
+        await tailEvents({ api, path: call.path, after: textOf(after), types: textOf(types), isForPeople })
+        return
+      }
+      const answer = await callAndKeep(api, call, config, options)
       const json = () => `${JSON.stringify(answer, null, 2)}\n`
       process.stdout.write(verb.otherText?.(answer, given.options) ?? (isForPeople ? textFor(verb, answer) : json()))
       const fault = verb.fault?.(answer)
