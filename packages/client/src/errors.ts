@@ -19,6 +19,8 @@ export type ErrorCode =
    * limit.
    */
   | 'SUBSCRIPTION_REFUSED'
+  /** The service no longer keeps the events after the given sequence. */
+  | 'EVENTS_EXPIRED'
   /** A webhook request does not have a valid signature. */
   | 'INVALID_SIGNATURE'
   /** The program closed a subscription or the client while waiting for it. */

@@ -1,8 +1,9 @@
 /**
- * The requests that a service sends to your delivery executor. They are signed as in Standard Webhooks 1.0, with
+ * The requests that a service sends to your delivery executor and your webhook endpoints. They are signed as in Standard Webhooks 1.0, with
  * HMAC-SHA256 over the id, the time and the body's bytes.
  */
 import { TidegateError } from './errors.ts'
+import type { CustomerEvent } from './events/event.ts'
 
 /** A payment requested by the service. */
 export interface DeliveryRequest {
@@ -37,7 +38,7 @@ type HeaderFields = Headers | Readonly<Record<string, string | readonly string[]
 const TOLERANCE_SECONDS = 300
 
 /**
- * The request in a webhook signed with one of the secrets. Throws `INVALID_SIGNATURE` for any other: answer 401.
+ * The payment in a request signed with one of the secrets. Throws `INVALID_SIGNATURE` for any other: answer 401.
  * @param body the bytes or text exactly as received, because parsing and serialising again changes the signature
  * @param secrets `whsec_…`: one, or two while the secret is being replaced
  */
@@ -47,6 +48,37 @@ export async function verifyDelivery(
   secrets: readonly string[],
   nowMilliseconds = Date.now(),
 ): Promise<DeliveryRequest> {
+  const text = await verified(body, headers, { secrets, nowMilliseconds, origin: 'deliveries.webhook_secrets' })
+  return JSON.parse(text) as DeliveryRequest
+}
+
+/**
+ * The event in a request to your webhook endpoint, signed with one of the secrets. Throws `INVALID_SIGNATURE` for any
+ * other: answer 401. `body` and `secrets` are as for `verifyDelivery`.
+ */
+export async function verifyWebhook(
+  body: Uint8Array | string,
+  headers: HeaderFields,
+  secrets: readonly string[],
+  nowMilliseconds = Date.now(),
+): Promise<CustomerEvent> {
+  const text = await verified(body, headers, { secrets, nowMilliseconds, origin: 'this endpoint' })
+  return JSON.parse(text) as CustomerEvent
+}
+
+interface Verification {
+  readonly secrets: readonly string[]
+  readonly nowMilliseconds: number
+  /** Where the secrets come from. */
+  readonly origin: string
+}
+
+/** The body's text, once a signature is right. */
+async function verified(
+  body: Uint8Array | string,
+  headers: HeaderFields,
+  { secrets, nowMilliseconds, origin }: Verification,
+): Promise<string> {
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => field(headers, `webhook-${name}`))
   if (!id || !timestamp || !signatures) throw refusal('it has no webhook-id, webhook-timestamp or webhook-signature')
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN
@@ -64,10 +96,10 @@ export async function verifyDelivery(
     const key = await keyOf(secret)
     for (const signature of given) {
       // Compares in constant time.
-      if (await crypto.subtle.verify('HMAC', key, signature, signed)) return JSON.parse(text) as DeliveryRequest
+      if (await crypto.subtle.verify('HMAC', key, signature, signed)) return text
     }
   }
-  throw refusal('no secret has signed it: check that the secrets are those of deliveries.webhook_secrets')
+  throw refusal(`no secret has signed it: check that the secrets are those of ${origin}`)
 }
 
 function field(headers: HeaderFields, name: string): string | undefined {

@@ -111,6 +111,10 @@ const answeredEntry = {
     message: text(
       'For a failed entry, or a subscription which the service has ended: the reason, for people. For a removed or changed market: which of the two',
     ),
+    last_sequence: {
+      type: 'integer',
+      description: extendedOnly('For events without `after`: the sequence after which they begin'),
+    },
     oldest_sequence: {
       type: 'integer',
       description: extendedOnly('With `events_expired`: the oldest kept event’s sequence'),

@@ -13,7 +13,7 @@ import { readableObjects } from '../../contract/event-types.ts'
 import { StoreUnavailable } from '../../platform/store/db.ts'
 import { textFrame } from '../sequencing/frame.ts'
 import { Chunk, type Outbox } from './outbox.ts'
-import { type EntryProblem, noEffect } from './protocol.ts'
+import { type EntryOutcome, type EntryProblem, noEffect } from './protocol.ts'
 
 /** Subscriptions per process. */
 const SUBSCRIPTIONS_MAX = 10_000
@@ -87,17 +87,17 @@ export class EventSubscription implements EventFollower {
     this.#start = undefined
   }
 
-  /** Begins the subscription. Returns why it cannot. */
-  begin(): EntryProblem | undefined {
+  /** Begins the subscription, or returns why it cannot. `after`: as in the request. */
+  begin(after: bigint | undefined): Pick<EntryOutcome, 'problem' | 'lastSequence'> {
     const start = this.#start
     this.#start = undefined
-    if (this.#scopes === undefined) return MISSING_SCOPE
-    if (start === undefined) return noEffect('a request can have one entry for events').problem
+    if (this.#scopes === undefined) return { problem: MISSING_SCOPE }
+    if (start === undefined) return noEffect('a request can have one entry for events')
     if ('error' in start) throw start.error
-    if ('problem' in start) return start.problem
+    if ('problem' in start) return start
     const { streams, token } = this.#options
     if (streams.subscriptionCount >= SUBSCRIPTIONS_MAX) {
-      return noEffect(`the limit of ${SUBSCRIPTIONS_MAX} subscriptions to events per process is reached`).problem
+      return noEffect(`the limit of ${SUBSCRIPTIONS_MAX} subscriptions to events per process is reached`)
     }
     streams.subscriptionCount += 1
     const unfollow = streams.source.follow(token.customerId, this)
@@ -110,7 +110,7 @@ export class EventSubscription implements EventFollower {
     this.#isActive = true
     this.#position = start.position
     this.wake()
-    return undefined
+    return { problem: undefined, lastSequence: after === undefined ? start.position : undefined }
   }
 
   wake(last?: bigint): void {

@@ -281,14 +281,17 @@ export interface EntryOutcome {
   readonly problem: EntryProblem | undefined
   /** Whether the channel continues from the cursor in `resume`. Undefined when the reply does not say. */
   readonly resumed?: boolean | undefined
+  /** For events without `after`: the sequence after which they begin. */
+  readonly lastSequence?: bigint | undefined
 }
 
 /** The reply to subscribe or unsubscribe: each entry with its `type` and `params` as they were sent. */
 export function entriesReply(type: 'subscribe' | 'unsubscribe', outcomes: readonly EntryOutcome[]): string {
-  const entries = outcomes.map(({ echo, problem: failure, resumed }) => {
+  const entries = outcomes.map(({ echo, problem: failure, resumed, lastSequence }) => {
+    const begins = lastSequence === undefined ? '' : `,"last_sequence":${lastSequence}`
     const outcome =
       failure === undefined
-        ? `"success":true${resumed === undefined ? '' : `,"resumed":${resumed}`}`
+        ? `"success":true${resumed === undefined ? '' : `,"resumed":${resumed}`}${begins}`
         : `"success":false,${problemMembers(failure)}`
     return `{${echo}${echo === '' ? '' : ','}${outcome}}`
   })

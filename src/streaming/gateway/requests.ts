@@ -177,7 +177,7 @@ export class Requests {
   #open(key: ChannelKey): Omit<EntryOutcome, 'echo'> {
     const { type, market, resume } = key
     if (type === 'heartbeat') return { problem: undefined }
-    if (type === 'events') return { problem: this.#events === undefined ? UNSERVED : this.#events.begin() }
+    if (type === 'events') return this.#events === undefined ? { problem: UNSERVED } : this.#events.begin(key.after)
     const resumes = this.#catchUp.subscribe(this.#host.market(market) as MarketStream, type, key)
     const isResumeAnswered = CHANNELS[type].acknowledgesResume && resume !== undefined
     return { problem: undefined, resumed: isResumeAnswered ? resumes : undefined }

@@ -116,7 +116,7 @@ describe('the channel events', () => {
     await write(who, 3)
     const client = connect({ who })
     const { answer, events } = await subscribe(client)
-    expect([answer, events]).toEqual([{ type: 'events', success: true }, []])
+    expect([answer, events]).toEqual([{ type: 'events', success: true, last_sequence: 4 }, []])
     const [id] = await write(who)
     expect(sequencesOf(await texts(client, 1))).toEqual([5])
     await node.db.transaction((transaction) => changeTransfers(transaction, [{ id: id!, status: 'COMPLETED' }]))

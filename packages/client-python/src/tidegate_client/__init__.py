@@ -2,7 +2,8 @@
 
 from .book import Book, BookChange, BookStatus, DigestMatch
 from .credentials import Credentials
-from .errors import ErrorCode, TidegateError
+from .errors import ErrorCode, EventsExpired, TidegateError
+from .events import CustomerEvent, Events
 from .executions import Executions
 from .levels import Level, VenueShare
 from .messages import Execution, ExecutionGap, InstrumentState
@@ -10,6 +11,7 @@ from .price import HeldBook, KeptBook, PriceCheck, verify_price
 from .recording import recorded_book
 from .stream_client import Connected, Disconnected, Resync, StreamClient, StreamEvent
 from .top_of_book import Top, TopOfBook
+from .webhooks import verify_webhook
 
 __all__ = [
     "Book",
@@ -17,9 +19,12 @@ __all__ = [
     "BookStatus",
     "Connected",
     "Credentials",
+    "CustomerEvent",
     "DigestMatch",
     "Disconnected",
     "ErrorCode",
+    "Events",
+    "EventsExpired",
     "Execution",
     "ExecutionGap",
     "Executions",
@@ -37,4 +42,5 @@ __all__ = [
     "VenueShare",
     "recorded_book",
     "verify_price",
+    "verify_webhook",
 ]

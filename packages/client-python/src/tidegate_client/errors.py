@@ -17,6 +17,10 @@ ErrorCode = Literal[
     # The service does not have the market, or not with these params, or the connection has reached its subscription
     # limit.
     "SUBSCRIPTION_REFUSED",
+    # The service no longer keeps the events after the given sequence.
+    "EVENTS_EXPIRED",
+    # A webhook request does not have a valid signature.
+    "INVALID_SIGNATURE",
     # The first attempt to reach the service failed.
     "UNREACHABLE",
     # This program closed the subscription before it was complete.
@@ -28,6 +32,15 @@ class TidegateError(Exception):
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code: ErrorCode = code
+
+
+class EventsExpired(TidegateError):
+    """Read your objects again, then continue after `oldest_sequence - 1`."""
+
+    def __init__(self, oldest_sequence: int) -> None:
+        what = f"the oldest event kept has the sequence {oldest_sequence}: read your objects again"
+        super().__init__("EVENTS_EXPIRED", what)
+        self.oldest_sequence = oldest_sequence
 
 
 class Fault(Exception):

@@ -16,6 +16,7 @@ from .book import Book
 from .connection import Connection, ConnectionEvents
 from .credentials import Credentials, TokenSource
 from .errors import Fault, TidegateError
+from .events import Events
 from .executions import Executions
 from .messages import (
     BookMessage,
@@ -117,6 +118,8 @@ class StreamClient:
     def __init__(self, credentials: Credentials, on_event: Callable[[StreamEvent], None] | None = None) -> None:
         self._url = f"{credentials.ws_url.rstrip('/')}/"
         self._on_event = on_event
+        self._credentials = credentials
+        self._events: set[Events] = set()
         self._rows: dict[Key, Row] = {}
         self._is_open = False
         self._has_heartbeat = False
@@ -179,9 +182,24 @@ class StreamClient:
         await self._add(executions)
         return executions
 
+    def events(self, *, after: int | None = None) -> Events:
+        """The customer's events in order, each once, on a connection of their own.
+
+        after: the last processed sequence, otherwise events follow from now on. The client needs the scope
+        events:read_event. The loop raises EventsExpired when events after `after` are no longer kept.
+        """
+        events = Events(self._credentials, after, self._events.discard)
+        self._events.add(events)
+        return events
+
     async def close(self) -> None:
-        """Ends all subscriptions and the connection."""
+        """Ends all subscriptions and the connections."""
         self._end_all(None)
+        events = list(self._events)
+        for each in events:
+            each.close()
+        for each in events:
+            await each.closed()
         await self._connection.closed()
 
     async def _add(self, subscription: Subscription) -> None:

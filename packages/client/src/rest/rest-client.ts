@@ -11,6 +11,7 @@ import {
   TokenUnavailable,
 } from '../credentials.ts'
 import { reasonOf, TidegateError } from '../errors.ts'
+import { type CustomerEvent, checkAfter, type EventOptions, EventsExpired } from '../events/event.ts'
 import { PLATFORM, type Platform, sleep, withDeadline } from '../platform.ts'
 import type { Answer, Item, ListPath, Method, PathOf, Problem, Request, RequestArguments } from './operations.ts'
 import { ApiProblem } from './problem.ts'
@@ -112,6 +113,38 @@ export class RestClient {
     } while (cursor !== undefined)
   }
 
+  /**
+   * The customer's events in order, each once, by polling. After the first answer, an unavailable service is waited for.
+   * Throws `EventsExpired` when events after `after` are no longer kept.
+   */
+  async *events({ after, signal, pollSeconds = 5 }: PolledEventOptions = {}): AsyncGenerator<CustomerEvent> {
+    checkAfter(after)
+    const withSignal = signal === undefined ? {} : { signal }
+    let last = after
+    let hasWorked = false
+    while (true) {
+      let items: readonly CustomerEvent[] = []
+      let isEnd = true
+      try {
+        const query = last === undefined ? { order: 'DESC' as const, limit: 1 } : { after: String(last), limit: 1_000 }
+        const page = await this.get('/v2/events', { query, ...withSignal })
+        if (last === undefined) last = page.items[0]?.sequence ?? 0
+        else items = page.items
+        isEnd = page.next_page_cursor === undefined
+        hasWorked = true
+      } catch (error) {
+        if (error instanceof ApiProblem && error.code === 'events_expired')
+          throw new EventsExpired(Number(error.meta.oldest_sequence))
+        if (!hasWorked || !isTemporary(error)) throw error
+      }
+      for (const event of items) {
+        yield event
+        last = event.sequence
+      }
+      if (isEnd) await sleep(this.#platform, pollSeconds * 1_000, signal)
+    }
+  }
+
   async #request<A>(method: Method, path: string, request: object | undefined): Promise<A> {
     const {
       path: names,
@@ -192,6 +225,17 @@ export class RestClient {
       throw new Retryable(failure, false, error.retryAfterSeconds)
     }
   }
+}
+
+export interface PolledEventOptions extends EventOptions {
+  /** The time between two polls when there are no more events. Default: 5. */
+  readonly pollSeconds?: number
+}
+
+/** Whether the service may answer the same request later. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof ApiProblem) return error.status === TOO_MANY_REQUESTS || UNAVAILABLE.includes(error.status)
+  return error instanceof TidegateError && error.code === 'UNREACHABLE'
 }
 
 interface Page<I> {

@@ -4,6 +4,8 @@
  * has ended it.
  */
 import { TidegateError } from '../errors.ts'
+import type { EventOptions } from '../events/event.ts'
+import { type Events, StreamedEvents } from '../events/streamed-events.ts'
 import { abortable, PLATFORM, type Platform } from '../platform.ts'
 import { type Book, type BookOptions, LiveBook } from './book.ts'
 import { Connection, type ConnectionLost } from './connection.ts'
@@ -21,6 +23,7 @@ import {
   checkBoolean,
   checkMarket,
   checkWhole,
+  EVENT_SCOPES,
   type StreamEvent,
   type StreamOptions,
   serviceOf,
@@ -60,6 +63,8 @@ export class StreamClient {
   readonly #onEvent: (event: StreamEvent) => void
   readonly #onHeartbeat: (time: string) => void
   readonly #url: string
+  readonly #options: StreamOptions
+  readonly #events = new Set<Events>()
   readonly #rows = new Map<string, Row>()
   #isOpen = false
   #hasHeartbeat = false
@@ -76,6 +81,7 @@ export class StreamClient {
 
   constructor(options: StreamOptions, platform: Platform = PLATFORM) {
     const { url, tokens } = serviceOf(options, platform)
+    this.#options = options
     this.#platform = platform
     this.#url = url
     this.#onEvent = options.onEvent ?? (() => undefined)
@@ -120,9 +126,26 @@ export class StreamClient {
     return this.#add(executions, executions.ready, options.signal)
   }
 
-  /** Ends all subscriptions and the connection. */
+  /**
+   * The customer's events in order, each once, on a connection of their own. The client needs the scope
+   * `events:read_event`. The loop throws `EventsExpired` when events after `after` are no longer kept.
+   */
+  events(options: EventOptions = {}): Events {
+    const service = serviceOf(this.#options, this.#platform, EVENT_SCOPES)
+    const events = new StreamedEvents({
+      ...options,
+      ...service,
+      platform: this.#platform,
+      onClose: () => this.#events.delete(events),
+    })
+    this.#events.add(events)
+    return events
+  }
+
+  /** Ends all subscriptions and the connections. */
   close(): void {
     this.#endAll(undefined)
+    for (const events of [...this.#events]) events.close()
   }
 
   async #add<S extends Subscription>(subscription: S, ready: Promise<void>, signal: AbortSignal | undefined) {

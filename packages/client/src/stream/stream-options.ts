@@ -7,6 +7,9 @@ import type { ConnectionLost } from './connection.ts'
 /** The scope required by the stream. */
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
+/** The scopes required by the channel `events`. */
+export const EVENT_SCOPES = [STREAM_SCOPE, 'events:read_event']
+
 /** Connection events. The client reacts by itself: these are for logs and displays. */
 export type StreamEvent =
   | { readonly type: 'CONNECTED'; readonly url: string; readonly protocol: 'tidegate.v1' | 'tidegate.default' }
@@ -47,13 +50,14 @@ export function checkBoolean(name: string, value: boolean | undefined): void {
 export function serviceOf(
   options: StreamOptions,
   platform: Platform,
+  scopes: readonly string[] = [STREAM_SCOPE],
 ): { url: string; tokens: TokenSource | undefined } {
   if (!('credentials' in options)) {
     const { url, authenticate } = options
     return { url: checked(url), tokens: authenticate === 'none' ? undefined : authenticate }
   }
   const { credentials } = options
-  const tokens = new ClientCredentials(credentials, [STREAM_SCOPE], platform)
+  const tokens = new ClientCredentials(credentials, scopes, platform)
   return { url: `${checked(credentials.ws_url)}/`, tokens }
 }
 
