@@ -35,7 +35,7 @@ call() {
 }
 
 token=$(token identity:write_account+orchestration:write_orchestration_rule+orchestration:read_orchestration+\
-funding:write_sandbox_deposit+funding:read_profile+transfer:read_transfer)
+funding:write_sandbox_deposit+funding:read_profile+transfer:read_transfer+events:read_event)
 [ -n "$token" ] || { echo "no token: check the credentials in $CREDENTIALS, and that the service runs" >&2; exit 1; }
 
 # 1. An account with a profile, and a rule: USDC received on Ethereum is delivered as USDG to an external address.
@@ -57,3 +57,6 @@ done
 call GET "/v2/orchestration/orchestrations?profile_id=$profile"
 call GET "/v2/transfer/transfers?profile_id=$profile&order=ASC"
 call GET "/v2/profiles/$profile/balances"
+
+# 4. The same as events, which the service also sends to webhook endpoints and over the stream.
+call GET "/v2/events?types=transfer.deposit.completed&types=orchestration.orchestration.completed&order=DESC&limit=2"

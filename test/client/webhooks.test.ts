@@ -1,6 +1,6 @@
 /** The verification of webhooks, against the signatures that the service makes. */
 import { describe, expect, it } from 'vitest'
-import { verifyDelivery } from '../../packages/client/src/index.ts'
+import { verifyDelivery, verifyWebhook } from '../../packages/client/src/index.ts'
 import { signatureHeaders } from '../../src/platform/webhooks/signature.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
@@ -37,6 +37,13 @@ describe('a webhook', () => {
     ['a signature of another version', { ...signed([SECRET]), 'webhook-signature': 'v2,AAAA' }, BODY, NOW],
   ])('a webhook is refused with %s', async (_name, headers, body, nowSeconds) => {
     await expect(verifyDelivery(headers, body, [SECRET], nowSeconds * 1_000)).rejects.toMatchObject(refused)
+  })
+
+  it('an event is accepted with either secret, and refused with another', async () => {
+    const body = '{"sequence":7,"type":"auth.secret.created"}'
+    const event = await verifyWebhook(body, signed([SECRET, OTHER], body), [OTHER], NOW * 1_000)
+    expect(event).toEqual({ sequence: 7, type: 'auth.secret.created' })
+    await expect(verifyWebhook(body, signed([SECRET], body), [OTHER], NOW * 1_000)).rejects.toMatchObject(refused)
   })
 
   it('the webhook check needs valid secrets', async () => {

@@ -2,6 +2,7 @@
 packages/client-python/tests`.
 """
 
+import base64
 import json
 import unittest
 from decimal import Decimal
@@ -19,6 +20,7 @@ from tidegate_client import (
     Top,
     TopOfBook,
     VenueShare,
+    verify_webhook,
 )
 from tidegate_client.book_content import BookContent
 from tidegate_client.digest import digest_text, level_hash
@@ -51,6 +53,43 @@ def execution_message(number: int, prev: int | None = None) -> ExecutionMessage:
     message = parse_message(json.dumps({"channel": "execution_data", "payload": payload, "stream": stream}))
     assert isinstance(message, ExecutionMessage)
     return message
+
+
+SECRET = "whsec_" + base64.b64encode(bytes([1]) * 32).decode()
+OTHER = "whsec_" + base64.b64encode(bytes([2]) * 32).decode()
+
+
+class WebhookTest(unittest.TestCase):
+    body = '{"sequence":7}'
+    # Signed with SECRET at the time 1764000000.
+    headers = {
+        "Webhook-Id": "e-1",
+        "Webhook-Timestamp": "1764000000",
+        "Webhook-Signature": "v1,AAAA v1,cfrZs4DgZmmAvpxVg0FlWRAElwaxQyN5um3fmkvSVjA=",
+    }
+
+    def test_a_signed_event_is_accepted_with_either_secret(self) -> None:
+        for secrets in ([SECRET], [OTHER, SECRET]):
+            event = verify_webhook(self.body.encode(), self.headers, secrets, now=1_764_000_299)
+            self.assertEqual(event, {"sequence": 7})
+
+    def test_any_other_request_is_refused(self) -> None:
+        wrong = [
+            (self.body + " ", self.headers, SECRET, 0),
+            (self.body, self.headers, OTHER, 0),
+            (self.body, self.headers, SECRET, 301),
+            (self.body, self.headers, SECRET, -301),
+            (self.body, self.headers | {"Webhook-Id": "e-2"}, SECRET, 0),
+            (self.body, self.headers | {"Webhook-Timestamp": "now"}, SECRET, 0),
+            (self.body, {}, SECRET, 0),
+        ]
+        for body, headers, secret, late in wrong:
+            with self.assertRaises(TidegateError) as raised:
+                verify_webhook(body, headers, [secret], now=1_764_000_000 + late)
+            self.assertEqual(raised.exception.code, "INVALID_SIGNATURE")
+        with self.assertRaises(TidegateError) as raised:
+            verify_webhook(self.body, self.headers, ["hunter2"], now=1_764_000_000)
+        self.assertEqual(raised.exception.code, "INVALID_ARGUMENT")
 
 
 SNAPSHOT: tuple[Pairs, Pairs] = ([("100.00", "1.5000"), ("99.99", "0.0001")], [("100.01", "12345678.9012"), ("200.00", "1.0000")])

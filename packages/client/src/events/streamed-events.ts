@@ -142,7 +142,9 @@ export class StreamedEvents implements Events {
     } else if (error === 'unavailable' || error === 'INTERNAL_SERVER_ERROR') {
       this.#connection.restart(String(message))
     } else {
-      this.#end(new TidegateError('SUBSCRIPTION_REFUSED', `events: ${message} (${error}). Ask the operator for the scope`))
+      this.#end(
+        new TidegateError('SUBSCRIPTION_REFUSED', `events: ${message} (${error}). Ask the operator for the scope`),
+      )
     }
   }
 
