@@ -37,12 +37,15 @@ export interface ScreeningSenderOptions {
 
 /** Concurrent requests. */
 const PARALLEL_MAX = 16
+/** The time between two searches for screenings whose movements have ended. It reads every open one. */
+const CLOSING_MILLISECONDS = 5_000
 /** Backoff before a question is asked again. A customer waits for the answer. */
 const REPEAT_SECONDS = { first: 2, longest: 60 }
 
 /** Asks the hook once it is started. */
 export function createScreeningSender(options: ScreeningSenderOptions): DueWorker<Question> {
   const logLimit = new LogLimit(options.clock)
+  let closesAt = options.clock.monotonicMilliseconds()
   return new DueWorker<Question>({
     ...options,
     channel: SCREENINGS_CHANNEL,
@@ -54,6 +57,9 @@ export function createScreeningSender(options: ScreeningSenderOptions): DueWorke
     },
     prepare: async () => {
       if (options.settings().url === '') return false
+      const now = options.clock.monotonicMilliseconds()
+      if (now < closesAt) return true
+      closesAt = now + CLOSING_MILLISECONDS
       await transactionWithRetries(options.db, closeEnded)
       return true
     },

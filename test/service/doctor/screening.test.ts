@@ -2,11 +2,13 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { newAddress, reportOf } from '../../money/deposits/deposits-node.ts'
 import { RestNode } from '../../support/rest.ts'
+import { newAccount } from '../../support/rules.ts'
 
 let node: RestNode
 beforeAll(async () => {
-  node = await RestNode.open()
+  node = await RestNode.open({ hasTestSeed: true })
 })
 afterAll(() => node?.close())
 beforeEach(() => sql`delete from screenings`.execute(node.db.tables()))
@@ -33,16 +35,24 @@ it('doctor reports a hook that does not answer, with the last fault and the olde
   expect(await findings('https://hook.example/')).toMatchObject([
     {
       verdict: 'bad',
-      detail: expect.stringMatching(/^2 deposits and payments .* for 60\d s: answered with status 500$/),
+      detail: expect.stringMatching(
+        /^deposits and payments without an answer: 2, the oldest for 60\d s: answered with status 500$/,
+      ),
       next: expect.stringMatching(/check-screening/),
     },
   ])
 })
 
-it('doctor warns of movements that wait for an answer while screening.url is empty, and is silent without any', async () => {
-  expect(await findings('')).toEqual([])
+it('doctor warns of deposits held for an answer while screening.url is empty, and is silent about ended movements', async () => {
   await ask(5, null)
+  expect(await findings('')).toEqual([])
+  node.live.config = { ...node.live.config, 'screening.url': 'https://hook.example/' }
+  const customer = await node.newCustomer()
+  const { profileId } = await newAccount(customer)
+  const address = await newAddress({ node, customer, profileId }, profileId)
+  const held = await node.operator('POST', '/deposits', reportOf(address))
+  expect(held.body).toMatchObject({ secondary_status: 'HELD' })
   expect(await findings('')).toMatchObject([
-    { verdict: 'warn', detail: expect.stringMatching(/screening.url is empty/) },
+    { verdict: 'warn', detail: 'screening.url is empty, and deposits are held for an answer: 1' },
   ])
 })
