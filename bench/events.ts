@@ -1,134 +1,156 @@
 /**
- * Deposits per second in process, without events and with them, alternately: two stores of one engine. In one the
- * triggers that write events are off. In the other they are on, and one customer has a webhook endpoint, whose receiver
- * answers at once. Either one of a thousand customers has it, or the only customer with deposits.
+ * Deposits per second over HTTP without events and with them, alternately: two built programs. In one's store the triggers
+ * that write events are off. In the other's they are on, and one of twenty customers has a webhook endpoint, whose
+ * receiver answers at once.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createWebhookMetrics } from '../src/access/webhook-endpoints/metrics.ts'
-import { WebhookSender } from '../src/access/webhook-endpoints/sender.ts'
-import { createEndpoint } from '../src/access/webhook-endpoints/service.ts'
-import { SCOPES } from '../src/contract/scopes.ts'
 import { createSystemClock } from '../src/platform/base/clock.ts'
-import { newId } from '../src/platform/base/ids.ts'
 import { createLog } from '../src/platform/base/log.ts'
-import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
-import type { Db, Transaction } from '../src/platform/store/db.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { openEmbedded } from '../src/platform/store/embedded.ts'
 import { migrate } from '../src/platform/store/migrate.ts'
+import { openPostgres } from '../src/platform/store/postgres.ts'
 import { sql } from '../src/platform/store/sql.ts'
-import { createReceivers } from '../test/support/receivers.ts'
-import { ENCRYPTION_KEY } from '../test/support/rest.ts'
+import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
+import { ClaimingExecutor } from './claiming-executor.ts'
 import { type Contender, interleaved } from './interleaved.ts'
-import { depositsPerSecond } from './orchestration-in-process.ts'
-import { type OrchestrationService, startOrchestrationService } from './orchestration-service.ts'
+import { depositsPerSecond } from './orchestration.ts'
+import { PAYMENT_FLAGS, ReportedPayments, type Way } from './reported-payments.ts'
 import type { BenchResult } from './result.ts'
-import { measureStores } from './stores.ts'
+import { newMachine, type Program, withProgram } from './served-program.ts'
 
-const CUSTOMERS = 1_000
 const BATCH = 50
-const TABLES_WITH_EVENTS = ['accounts', 'deposit_addresses', 'destinations', 'rules', 'transfers', 'orchestrations']
+const MEASURED: readonly (readonly [way: Way, batch: number])[] = [
+  ['at par, by address', 1],
+  ['at par, by address', BATCH],
+  ['at par and paid out, by memo', BATCH],
+]
+const TABLES_WITH_EVENTS = ['accounts', 'deposit_addresses', 'rules', 'transfers', 'orchestrations', 'client_secrets']
 const log = createLog('error')
 const clock = createSystemClock()
-
-export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
-  const size = quick ? { rounds: 3, milliseconds: 1_000 } : { rounds: 7, milliseconds: 3_000 }
-  const receiver = spawn(process.execPath, [join(import.meta.dirname, 'event-receiver.mjs')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  try {
-    const [line] = (await once(receiver.stdout as NonNullable<ChildProcess['stdout']>, 'data')) as [Buffer]
-    return await measureStores((engine, db, openAnother) => measure(engine, db, openAnother, `${line}`.trim(), size))
-  } finally {
-    receiver.kill()
-  }
-}
 
 interface Size {
   readonly rounds: number
   readonly milliseconds: number
 }
 
-async function measure(
-  engine: string,
-  plainDb: Db,
-  openAnother: () => Promise<Db>,
-  url: string,
-  { rounds, milliseconds }: Size,
-): Promise<BenchResult[]> {
-  const plain = await startStand(plainDb)
-  for (const table of TABLES_WITH_EVENTS)
-    await sql.raw(`alter table ${table} disable trigger user`).execute(plainDb.tables())
-  const withEvents = await startStand(await openAnother())
-  const sender = await startSender(withEvents, url)
-  const contenders = [1, BATCH].flatMap((batch) =>
-    (['one of many customers', 'the only customer'] as const).flatMap((who): Contender[] => {
-      const how = `${engine}: ${batch === 1 ? 'one by one' : `in batches of ${batch}`}, endpoint of ${who}`
-      const rate = ({ service, addresses }: Stand) => {
-        const [only] = addresses as [string]
-        const any = () => addresses[Math.floor(Math.random() * addresses.length)] as string
-        return depositsPerSecond(service, milliseconds, batch, who === 'the only customer' ? () => only : any)
+type Flags = Readonly<Record<string, string>>
+
+export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
+  const size = quick ? { rounds: 3, milliseconds: 400 } : { rounds: 8, milliseconds: 1_000 }
+  const receiver = spawn(process.execPath, [join(import.meta.dirname, 'event-receiver.mjs')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const [line] = (await once(receiver.stdout, 'data')) as [Buffer]
+    const url = `${line}`.trim()
+    return [...(hasPostgres ? await onPostgres(size, url) : []), ...(await onEmbedded(size, url))]
+  } finally {
+    receiver.kill()
+  }
+}
+
+async function onPostgres(size: Size, url: string): Promise<BenchResult[]> {
+  const server = PostgresServer.create({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' } })
+  await server.start()
+  const store = async (hasEvents: boolean) => {
+    const address = await server.createDatabase()
+    await prepare(openPostgres({ connectionsMax: 1, log, clock, random: Math.random, url: address }), hasEvents)
+    return { 'store.url': address, 'keys.encryption_key': Buffer.alloc(32, 7).toString('base64') }
+  }
+  const results = await both('PostgreSQL', await store(false), await store(true), size, url)
+  await server.remove()
+  return results
+}
+
+async function onEmbedded(size: Size, url: string): Promise<BenchResult[]> {
+  const folders = [false, true].map((hasEvents) => ({
+    hasEvents,
+    folder: mkdtempSync(join(tmpdir(), 'tidegate-bench-')),
+  }))
+  for (const { folder, hasEvents } of folders) {
+    await prepare(await openEmbedded({ folder: join(folder, 'store'), log, clock }), hasEvents)
+  }
+  const [off, on] = folders.map(({ folder }): Flags => ({ data_dir: folder })) as [Flags, Flags]
+  const results = await both('embedded', off, on, size, url)
+  for (const { folder } of folders) rmSync(folder, { recursive: true, force: true })
+  return results
+}
+
+async function prepare(db: Db, hasEvents: boolean): Promise<void> {
+  await migrate(db, log)
+  if (!hasEvents) {
+    for (const table of TABLES_WITH_EVENTS)
+      await sql.raw(`alter table ${table} disable trigger user`).execute(db.tables())
+  }
+  await db.close()
+}
+
+function both(engine: string, offStore: Flags, onStore: Flags, size: Size, url: string): Promise<BenchResult[]> {
+  const common = { ...PAYMENT_FLAGS, 'webhooks.allow_private': 'true' }
+  return withProgram({ ...common, ...offStore }, (off) =>
+    withProgram({ ...common, ...onStore }, async (on) => {
+      const [plain, withEvents] = [await stand(off), await stand(on)]
+      const endpoint = await createEndpoint(on, url)
+      const contenders = MEASURED.flatMap(([way, batch]): Contender[] => {
+        const how = `${engine}: ${way}, ${batch === 1 ? 'one by one' : `in batches of ${batch}`}`
+        const rate = ({ program, payments }: Stand) =>
+          depositsPerSecond(program, payments, way, batch, size.milliseconds)
+        return [
+          { name: `${how}, without events`, unit: '/s', pid: off.pid, run: () => rate(plain) },
+          { name: `${how}, with events`, unit: '/s', pid: on.pid, run: () => rate(withEvents) },
+        ]
+      })
+      const results = await interleaved(contenders, size.rounds)
+      const sent = await sentShare(on, endpoint)
+      for (const { executor, program } of [plain, withEvents]) {
+        await executor.stop()
+        await program.stop()
       }
-      return [
-        { name: `${how}, without events`, unit: '/s', run: () => rate(plain) },
-        { name: `${how}, with events`, unit: '/s', run: () => rate(withEvents) },
-      ]
+      return [...results, { name: `${engine}: the endpoint’s events that were sent by then`, unit: '%', runs: [sent] }]
     }),
   )
-  const results = await interleaved(contenders, rounds)
-  await sender.stop()
-  for (const { service } of [plain, withEvents]) await service.stop()
-  return [...results, await sentEvents(engine, withEvents)]
 }
 
 interface Stand {
-  readonly db: Db
-  readonly service: OrchestrationService
-  readonly addresses: readonly string[]
+  readonly program: Program
+  readonly payments: ReportedPayments
+  readonly executor: ClaimingExecutor
 }
 
-async function startStand(db: Db): Promise<Stand> {
-  await migrate(db, log)
-  return { db, service: startOrchestrationService(db), addresses: await createReceivers(db, CUSTOMERS) }
-}
-
-/** Gives the first address's customer an endpoint, and starts what sends to it. */
-async function startSender({ db, addresses }: Stand, url: string): Promise<WebhookSender> {
-  const { rows } = await sql<{ customer_id: string }>`
-    select customer_id from deposit_addresses where address = ${addresses[0]}
-  `.execute(db.tables())
-  const [{ customer_id: customerId }] = rows as [{ customer_id: string }]
-  const client = { id: newId(), customerId, enabled: true, scopes: new Set(Object.keys(SCOPES)) }
-  await db.transaction(async (transaction: Transaction<never>) => {
-    await sql`
-      insert into clients (id, customer_id, name, scopes) values (${client.id}, ${customerId}, 'events', '{}')
-    `.execute(transaction)
-    const maker = { encryptionKey: ENCRYPTION_KEY, settings: () => ({ allowPrivate: true, endpointsMax: 10 }) }
-    await createEndpoint(transaction, maker, { actor: 'bench', customerId }, { clientId: client.id, url })
+async function stand(program: Program): Promise<Stand> {
+  const reporter = await newMachine(program, 'deposit_reporter')
+  const payments = await ReportedPayments.create(program, reporter, {
+    ways: [...new Set(MEASURED.map(([way]) => way))],
   })
-  const sender = new WebhookSender({
-    db,
-    clock,
-    log,
-    random: Math.random,
-    encryptionKey: ENCRYPTION_KEY,
-    allowPrivate: () => true,
-    requests: createWebhookMetrics(createMetricsRegistry(), db),
-    directory: { client: () => client as never, customer: () => ({ enabled: true }) as never },
-  })
-  await sender.start()
-  return sender
+  const executor = new ClaimingExecutor(await newMachine(program, 'executor'), 'executor')
+  executor.start()
+  return { program, payments, executor }
 }
 
-/** How many events were sent while deposits were measured, and how many were left. */
-async function sentEvents(engine: string, { db }: Stand): Promise<BenchResult> {
-  const { rows } = await sql<{ sent: string; last: string }>`
-    select passed_sequence as sent, last_sequence as last from webhook_endpoints join event_counters using (customer_id)
-  `.execute(db.tables())
-  const [{ sent, last }] = rows as [{ sent: string; last: string }]
-  return {
-    name: `${engine}: share of the endpoint’s events that were sent by then`,
-    unit: '%',
-    runs: [(Number(sent) / Number(last)) * 100],
-  }
+interface Endpoint {
+  readonly id: string
+  readonly customer_id: string
+  readonly last_sequence: number
+}
+
+/** An endpoint for the newest customer. */
+async function createEndpoint({ operator }: Program, url: string): Promise<Endpoint> {
+  const { items } = await operator.call<{ items: { id: string; customer_id: string }[] }>('GET', '/clients?limit=1')
+  const [{ id, customer_id }] = items as [{ id: string; customer_id: string }]
+  return await operator.call('POST', `/customers/${customer_id}/webhook-endpoints`, { client_id: id, url })
+}
+
+async function sentShare({ operator }: Program, { id, customer_id }: Endpoint): Promise<number> {
+  const { items } = await operator.call<{ items: Endpoint[] }>('GET', `/customers/${customer_id}/webhook-endpoints`)
+  const last = items.find((endpoint) => endpoint.id === id)?.last_sequence ?? 0
+  const events = await operator.call<{ items: { sequence: number }[] }>(
+    'GET',
+    `/customers/${customer_id}/events?order=DESC&limit=1`,
+  )
+  return (last / (events.items[0]?.sequence ?? 1)) * 100
 }
