@@ -138,11 +138,16 @@ interface Endpoint {
   readonly last_sequence: number
 }
 
+interface Client {
+  readonly client_id: string
+  readonly customer_id: string
+}
+
 /** An endpoint for the newest customer. */
 async function createEndpoint({ operator }: Program, url: string): Promise<Endpoint> {
-  const { items } = await operator.call<{ items: { id: string; customer_id: string }[] }>('GET', '/clients?limit=1')
-  const [{ id, customer_id }] = items as [{ id: string; customer_id: string }]
-  return await operator.call('POST', `/customers/${customer_id}/webhook-endpoints`, { client_id: id, url })
+  const { items } = await operator.call<{ items: Client[] }>('GET', '/clients?limit=1')
+  const [{ client_id, customer_id }] = items as [Client]
+  return await operator.call('POST', `/customers/${customer_id}/webhook-endpoints`, { client_id, url })
 }
 
 async function sentShare({ operator }: Program, { id, customer_id }: Endpoint): Promise<number> {

@@ -156,7 +156,7 @@ export class Api {
       sent.on('error', (error: NodeJS.ErrnoException) => {
         if (sent.reusedSocket && error.code === 'ECONNRESET')
           resolve({ status: undefined, retryAfterSeconds: 0, text: '' })
-        else reject(Object.assign(error, { path }))
+        else reject(error)
       })
       sent.end(text)
     })
