@@ -156,6 +156,20 @@ const RULES: Readonly<Record<string, string>> = {
     from states full join of_objects on states.id = object_id and states.customer_id = of_objects.customer_id
     where coalesce(is_last, true)
       and (states.type, states.status) is distinct from (of_objects.type, of_objects.status) or earlier = of_objects.type`,
+  'each change of an account or a rule in the audit trail has one event': `
+    with changed as (
+      select subject, count(*) as number from audit
+      where action in ('account.create', 'account.review', 'account.update', 'rule.create', 'rule.approve', 'rule.reject',
+        'rule.delete')
+      group by subject
+    ), noted as (
+      select object_id::text as subject, count(*) as number from events
+      where object_type in ('account', 'orchestration_rule') group by object_id
+    )
+    select coalesce(changed.subject, noted.subject) || ': ' || coalesce(changed.number, 0) || ' audit rows, '
+      || coalesce(noted.number, 0) || ' events'
+    from changed full join noted on noted.subject = changed.subject
+    where changed.number is distinct from noted.number`,
   'a final orchestration has as many events as audit rows': `
     select object_id || ' ' || type || ' ' || count(*) from events
     where type in ('orchestration.orchestration.completed', 'orchestration.orchestration.failed')

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getEvent, listEvents, readEvents } from '../../../src/access/events/read.ts'
 import { EventRetention } from '../../../src/access/events/retention.ts'
+import { claimEndpoints } from '../../../src/access/webhook-endpoints/claims.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
-import type { Db } from '../../../src/platform/store/db.ts'
+import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { openPostgres } from '../../../src/platform/store/postgres.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
@@ -40,7 +41,7 @@ describe.skipIf(!hasPostgres)('events on PostgreSQL, explained (needs PostgreSQL
     ] as const)
       await fill(customerId, count)
     await analyze(db)
-    plans = explainStatements(/\bevents\b/)
+    plans = explainStatements(/\b(events|webhook_endpoints)\b/)
   })
   afterAll(async () => {
     plans?.stop()
@@ -96,6 +97,28 @@ describe.skipIf(!hasPostgres)('events on PostgreSQL, explained (needs PostgreSQL
     expect(await rowsOf('rare type', () => page(filters, undefined, 'ASC'))).toBeLessThan(max)
     const accounts = new Set(['identity:read_account'])
     expect(await rowsOf('few visible', () => page({}, 100n, 'DESC', accounts))).toBeLessThan(max)
+  })
+
+  it('claiming an endpoint reads no events, and its next ones cost the same at every place', async () => {
+    const tables = db.tables()
+    const [clientId, endpointId] = [newId(), newId()]
+    await sql`insert into customers (id, name, streaming) values (${reader.customerId}, 'many events', false)`.execute(
+      tables,
+    )
+    await sql`
+      insert into clients (id, customer_id, name, scopes) values (${clientId}, ${reader.customerId}, 'events', '{}')
+    `.execute(tables)
+    await sql`
+      insert into webhook_endpoints (id, customer_id, client_id, url, types, secrets, passed_sequence, created_at)
+      values (${endpointId}, ${reader.customerId}, ${clientId}, 'https://example.com/', '{}', '[]', 0, '2026-11-01')
+    `.execute(tables)
+    for (const share of [0, 0.5, 0.999]) {
+      const passed = Math.floor(COUNT * share)
+      await sql`update webhook_endpoints set passed_sequence = ${passed}, leased_until = '-infinity'`.execute(tables)
+      const wanted = { limit: 10, isRecent: sql<boolean>`true`, customerIds: [reader.customerId], isFull: true }
+      const claim = () => db.transaction((transaction: Transaction<object>) => claimEndpoints(transaction, wanted))
+      expect(await rowsOf(`claim ${share}`, claim)).toBeLessThan(20)
+    }
   })
 
   it('one event is found by its id alone', async () => {
