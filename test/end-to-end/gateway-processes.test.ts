@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { canSharePorts } from '../../src/platform/http/shared-port.ts'
 import type { ConnectionDetails } from '../../src/streaming/gateway/connection-document.ts'
 import { ProcessWatch } from '../hostile/process-watch.ts'
@@ -24,7 +25,7 @@ import {
   temporaryFolder,
   tokenOf,
 } from '../support/running-service.ts'
-import { HandshakeRefused, SampleClient } from '../support/sample-client.ts'
+import { fetchToken, HandshakeRefused, SampleClient } from '../support/sample-client.ts'
 import { storeFlags } from '../support/test-store.ts'
 
 const CONNECTIONS_PER_CLIENT_MAX = 4
@@ -176,6 +177,56 @@ describe.skipIf(isSkipped)(`a service with gateway processes${isSkipped ? ' (nee
     await Promise.all(readers.map((reader) => reader.untilClosed()))
     expect(readers.map(({ closed }) => closed?.code).toSorted()).toEqual([1001, 4003, 4003, 4003])
     await expect.poll(async () => (await listed(client.clientId)).items).toEqual([])
+  })
+
+  test('a service sends a customer’s events from both gateway processes, until the scope is withdrawn', async () => {
+    const { id } = await service.operator.call<{ id: string }>('POST', '/customers', {
+      name: 'events',
+      streaming: true,
+    })
+    const scopes = [STREAM_SCOPE, 'events:read_event', 'identity:read_account', 'identity:write_account']
+    const made = await service.operator.call<{ client_id: string; client_secret: string }>(
+      'POST',
+      `/customers/${id}/clients`,
+      { name: 'backend', scopes },
+    )
+    const names = { clientId: made.client_id, clientSecret: made.client_secret }
+    const token = await fetchToken({ authUrl: service.http, ...names, scope: scopes.join(' ') })
+    const headers = { authorization: `Bearer ${token}` }
+    const received = await Promise.all(
+      Array.from({ length: CONNECTIONS_PER_CLIENT_MAX }, async () => {
+        const texts: string[] = []
+        const socket = new WebSocket(service.ws, ['tidegate.v1'], { headers })
+        socket.on('message', (data) => texts.push(String(data)))
+        await once(socket, 'open')
+        socket.send(JSON.stringify({ type: 'subscribe', channels: [{ type: 'events', params: { after: 0 } }] }))
+        return { texts, socket }
+      }),
+    )
+    const makeAccount = async (number: number) => {
+      const body = JSON.stringify({ account: { identity_id: `person ${number}` } })
+      const json = { ...headers, 'content-type': 'application/json' }
+      const answer = await fetch(`${service.http}/v2/identity/accounts`, { method: 'POST', headers: json, body })
+      expect(answer.status).toBe(200)
+    }
+    for (let number = 0; number < 5; number++) await makeAccount(number)
+    // The secret, and the accounts.
+    const wanted = [1, 2, 3, 4, 5, 6]
+    const sequencesOf = (texts: readonly string[]) =>
+      texts
+        .map((text) => JSON.parse(text))
+        .flatMap(({ channel, payload }) => (channel === 'events' ? payload.sequence : []))
+    for (const { texts } of received) await expect.poll(() => sequencesOf(texts)).toEqual(wanted)
+    await service.operator.call('PATCH', `/clients/${made.client_id}`, {
+      scopes: scopes.filter((name) => name !== 'events:read_event'),
+    })
+    for (const { texts } of received) await expect.poll(() => texts.at(-1)).toContain('"type":"unsubscribe"')
+    await makeAccount(6)
+    for (const { texts, socket } of received) {
+      expect(sequencesOf(texts)).toEqual(wanted)
+      expect(socket.readyState).toBe(WebSocket.OPEN)
+      socket.terminate()
+    }
   })
 
   test('a service with gateway processes shows which client of a gateway process reads nothing', async () => {

@@ -10,9 +10,8 @@ import type { Db } from '../../platform/store/db.ts'
 import { reportFailure } from '../../platform/store/due-worker.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type EventBatch, readEvents, requireKept } from './read.ts'
-import type { EventTables } from './tables.ts'
+import { EVENTS_CHANNEL, type EventTables } from './tables.ts'
 
-const CHANNEL = 'tidegate_events'
 const WATCH_SECONDS = 60
 const REFRESH_MILLISECONDS = 30_000
 const POLL_MILLISECONDS = 5_000
@@ -118,7 +117,7 @@ export class EventFeed {
 
   #listen(): Promise<unknown> {
     this.#listening ??= this.#options.db
-      .listen(CHANNEL, {
+      .listen(EVENTS_CHANNEL, {
         onNotify: (customerId) => this.#wake(customerId),
         onReconnect: () => {
           for (const customerId of this.#followed.keys()) this.#wake(customerId)

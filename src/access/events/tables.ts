@@ -23,3 +23,6 @@ export interface EventTables {
   events: EventsTable
   event_counters: EventCountersTable
 }
+
+/** The store's notification channel: the id of a customer with new events. */
+export const EVENTS_CHANNEL = 'tidegate_events'

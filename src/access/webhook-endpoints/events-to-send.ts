@@ -78,8 +78,6 @@ export function testEvent(
   return { id: testId, sequence: 0, text: JSON.stringify(document) }
 }
 
-/** The store's notification channel for customers with new events. */
-export const EVENTS_CHANNEL = 'tidegate_events'
 /** Longer than the time between two searches that extend it. */
 const WATCHED_SECONDS = 60
 

@@ -1,5 +1,8 @@
 /** The channel `events`: its exact text, scopes, sequences to begin after, slow clients and an unavailable store. */
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { EventFeed } from '../../../src/access/events/event-feed.ts'
 import type { CustomerEvent } from '../../../src/access/events/read.ts'
 import type { Scope } from '../../../src/contract/scopes.ts'
@@ -8,10 +11,13 @@ import { newId } from '../../../src/platform/base/ids.ts'
 import { StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { type EventSource, EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
-import { until } from '../../support/awaited.ts'
+import type { Session } from '../../../src/streaming/gateway/session.ts'
+import { SessionServer } from '../../../src/streaming/gateway/session-server.ts'
+import { once, until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
+import { ANY_TOKEN } from '../../support/fake-transport.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
-import { VirtualClock } from '../../support/virtual-clock.ts'
+import { NodeClock, VirtualClock } from '../../support/virtual-clock.ts'
 import { type LiveClient, LiveStream } from './live-stream.ts'
 
 const SCOPES: readonly Scope[] = ['events:read_event', 'transfer:read_transfer']
@@ -332,6 +338,46 @@ describe('a slow client', () => {
     expect(client.transport.queuedBytesMost).toBeLessThan(16_384 + 60_000)
     expect(client.transport.closed).toBeUndefined()
     expect(sequencesOf(await texts(client, 2_007))).toEqual(range(1, 2_006))
+  })
+
+  it('a real socket that is not read holds bounded memory, and gets 15,000 events in order once it is', async () => {
+    const who = await node.newCustomer()
+    const count = 15_000
+    await sql`insert into events
+      select ${who.customerId}, at, 'transfer.deposit.pending', 'transfer', gen_random_uuid(), null, 'PENDING', now(), now()
+      from generate_series(2, ${count}::int) as at`.execute(node.db.tables())
+    await sql`update event_counters set last_sequence = ${count} where customer_id = ${who.customerId}`.execute(
+      node.db.tables(),
+    )
+    const stream = new LiveStream({ clock: new NodeClock(), events: new EventStreams(feed, node.directory) })
+    const { hub, clock: now } = stream
+    const sessions = new SessionServer({ hub, clock: now, log: captureLog().log, inboundBytesMax: 65_536 })
+    const token = { ...ANY_TOKEN, customerId: who.customerId, clientId: who.clientId, scopes: new Set(SCOPES) }
+    let session: Session | undefined
+    const server = createServer().on('upgrade', (request, socket, head) => {
+      const accepted = { token, clientAddress: '127.0.0.1', request, socket: socket as Socket, head }
+      session = sessions.open(accepted, () => undefined)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`, ['tidegate.v1'])
+    const received: string[] = []
+    client.on('message', (data) => received.push(String(data)))
+    await once(client, 'open')
+    client.pause()
+    client.send(JSON.stringify(subscribing({ after: 0 })))
+    await until('a blocked outbox', () => session?.outbox.isBlocked === true)
+    const sent = stream.metrics.totals.messages
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+    expect(session?.queuedBytes).toBeLessThan(16_384 + 60_000)
+    expect(stream.metrics.totals.messages).toBe(sent)
+    expect(sent).toBeLessThan(count)
+    client.resume()
+    await until('all events', () => received.length > count)
+    expect(sequencesOf(received)).toEqual(range(1, count))
+    client.terminate()
+    hub.stop()
+    server.close()
   })
 })
 
