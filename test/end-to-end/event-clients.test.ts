@@ -192,7 +192,7 @@ describe('events of a real service', () => {
     expect(seenLate).toEqual(expected)
   })
 
-  it('a client without the scope is told so', async () => {
+  it('a client without the scope gets the reason', async () => {
     const client = new StreamClient({ credentials: await newClient('feed', [STREAM_SCOPE]) })
     await expect(collect(client.events(), [])).rejects.toMatchObject({ code: 'TOKEN_REFUSED' })
     expect(new EventsExpired(3).oldestSequence).toBe(3)
