@@ -9,17 +9,18 @@ import { LogLimit } from '../../platform/base/log-limit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { DueWorker } from '../../platform/store/due-worker.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
-import type { RawBuilder } from '../../platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { Directory } from '../clients/directory.ts'
 import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { EVENTS_CHANNEL } from '../events/tables.ts'
 import { type Claim, claimEndpoints } from './claims.ts'
 import { EndpointRequests, type RequestOptions } from './endpoint-requests.ts'
-import { readNew, readWaiting, testEvent, type Wanted, watchEvents } from './events-to-send.ts'
+import { readNew, readWaiting, testEvent, type Wanted } from './events-to-send.ts'
 import { deleteOldRequests, type Round, recordRound } from './progress.ts'
 import { type RoundResult, runRound } from './round.ts'
 import { decryptSecrets } from './secrets.ts'
 import { ENDPOINTS_CHANNEL } from './store.ts'
+import { watchEvents } from './watched-customers.ts'
 
 export interface WebhookSenderOptions extends RequestOptions {
   readonly db: Db
@@ -114,7 +115,7 @@ export class WebhookSender {
     if (now - this.#fullSearchMilliseconds < FULL_SEARCH_MILLISECONDS) return true
     this.#fullSearchMilliseconds = now
     this.#isFull = true
-    await watchEvents(this.#options.db)
+    await watchEvents(sql`true`).execute(this.#options.db.tables())
     return true
   }
 

@@ -13,6 +13,7 @@ import {
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { StoredSecret } from './secrets.ts'
 import type { EndpointStatus, EndpointTables } from './tables.ts'
+import { watchEvents } from './watched-customers.ts'
 
 export interface EndpointRow {
   readonly id: string
@@ -67,6 +68,7 @@ export async function insertEndpoint(
         (select max(created_at) from webhook_endpoints where customer_id = ${customer_id})
       )
   `.execute(transaction)
+  await watchEvents(sql`id = ${id}`).execute(transaction)
   return (await endpointsOf(transaction).where('id', '=', id).executeTakeFirst()) ?? noEndpoint()
 }
 
