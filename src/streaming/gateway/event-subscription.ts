@@ -147,7 +147,8 @@ export class EventSubscription implements EventFollower {
 
   #accessChanged({ all, clientIds }: AffectedTokens): void {
     const isAffected = all || clientIds.has(this.#options.token.clientId)
-    if (isAffected && this.#scopes === undefined) this.#endFor(MISSING_SCOPE)
+    // The same change may have closed the session before.
+    if (this.#isActive && isAffected && this.#scopes === undefined) this.#endFor(MISSING_SCOPE)
   }
 
   #endFor(reason: EntryProblem): void {

@@ -218,6 +218,20 @@ describe('scopes', () => {
     client.receive({ type: 'subscription_list' })
     expect(await texts(client, 1)).toEqual(['{"type":"subscription_list","channels":[]}'])
   })
+
+  it('a change that closes the session ends its subscription once', async () => {
+    const who = await node.newCustomer()
+    const { stream, client } = open({ who })
+    const endListening = node.directory.onChange(({ clientIds }) => {
+      if (clientIds.has(who.clientId)) client.session.end()
+    })
+    await subscribe(client)
+    expect(await stream.registry.metrics()).toContain('tidegate_subscriptions{channel="events"} 1')
+    await node.operator('PATCH', `/clients/${who.clientId}`, { scopes: [] })
+    await until('the change', () => node.directory.client(who.clientId)?.scopes.size === 0)
+    endListening()
+    expect(await stream.registry.metrics()).toContain('tidegate_subscriptions{channel="events"} 0')
+  })
 })
 
 describe('events that are no longer kept', () => {

@@ -147,6 +147,8 @@ export class StreamChecker {
       this.#report('field-missing', undefined, `payload in ${excerpt(text)}`)
     } else if (channel === 'heartbeat') {
       if (this.#mayCome(channel, undefined)) this.#onHeartbeat(payload)
+    } else if (channel === 'events') {
+      this.#mayCome(channel, undefined)
     } else if (typeof payload.market !== 'string') {
       this.#report('field-missing', undefined, `market in ${excerpt(text)}`)
     } else if (this.#mayCome(channel, payload.market)) {
