@@ -6,7 +6,7 @@
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { LevelChange } from '../market/event.ts'
-import { BASE, type Encoding, EXTENDED } from '../sequencing/frame.ts'
+import { BASE, type Encoding } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, ViewFeed } from '../sequencing/view-feed.ts'
@@ -99,6 +99,7 @@ export class BookChannel implements MarketChannel {
   unsubscribe(subscription: MarketSubscription, state: ChannelState): void {
     this.#demandLater(subscription, state.position)
     subscription.holdsBook = false
+    subscription.heldView = undefined
     subscription.sentDigest = undefined
     subscription.view.leave(subscription.encoding)
     const left = this.#all.find(({ feed }) => feed === subscription.view)
@@ -113,6 +114,22 @@ export class BookChannel implements MarketChannel {
     return open.feed
   }
 
+  changeDepth(subscription: MarketSubscription, state: ChannelState, depth: number): void {
+    const { view: before, heldView = before, encoding } = subscription
+    const left = this.#all.find(({ feed }) => feed === before) as OpenFeed
+    if (left.depth === depth) return
+    const { feed: view } = this.#open(depth, left.isAttributed)
+    view.join(encoding)
+    before.leave(encoding)
+    this.#lingerIfUnused(left)
+    subscription.view = view
+    subscription.receiptsFrom = undefined
+    subscription.sentDigest = undefined
+    const isHeld = state.position !== NONE && heldView !== view
+    subscription.heldView = isHeld ? heldView : undefined
+    if (isHeld) this.#demandLater(subscription, state.position)
+  }
+
   encodeCommit(commit: ViewCommit, _hasSubscribers: readonly [boolean, boolean], frames: TickFrame[]): void {
     for (const open of this.#all) {
       const encoded = open.feed.encodeCommit(this.#changesOf(open, commit), commit.startsOver)
@@ -124,7 +141,8 @@ export class BookChannel implements MarketChannel {
     return view.isOversized(encoding)
   }
 
-  continues({ view, encoding }: MarketSubscription, state: ChannelState): boolean {
+  continues({ view, heldView, encoding }: MarketSubscription, state: ChannelState): boolean {
+    if (heldView !== undefined) return false
     return encoding === BASE || !view.hasMoved || state.cursor === view.fannedOutCursor
   }
 
@@ -156,6 +174,9 @@ export class BookChannel implements MarketChannel {
       if (outcome !== 'too-old') return outcome
       this.#demandLater(subscription, state.position)
       state.position = NONE
+      // Its cursor is not one of this view.
+      if (subscription.heldView !== undefined) state.cursor = NONE
+      subscription.heldView = undefined
     }
     // A stale market sends one SNAPSHOT only: the empty one that removes a withdrawn book, which no UPDATE can.
     if (!live && !(isWithdrawn && subscription.holdsBook)) return 'waiting'
@@ -178,7 +199,7 @@ export class BookChannel implements MarketChannel {
     group.position = version
     group.cursor = changeVersion
     if (changeVersion === cursor || group.subscriptions.size === 0) return 'unchanged'
-    const conflated = feed.conflated(EXTENDED, position, cursor)
+    const conflated = feed.conflated(group.encoding, position, cursor)
     if (typeof conflated === 'string' || conflated.message.length > 1) return 'by-catch-up'
     return new Chunk(conflated.message[0], 1)
   }
@@ -190,8 +211,8 @@ export class BookChannel implements MarketChannel {
     sinceMilliseconds: number,
     sentMilliseconds: number,
   ): string | undefined {
-    if (state.cursor === NONE) return undefined
-    const { view } = subscription
+    const { view, heldView } = subscription
+    if (state.cursor === NONE || heldView !== undefined) return undefined
     // Without a resumption, receipts of earlier books are of no use.
     subscription.receiptsFrom ??= state.cursor
     const receipts = view.receipts?.since(subscription.receiptsFrom, state.cursor) ?? []
@@ -241,17 +262,23 @@ export class BookChannel implements MarketChannel {
   /** Sends one UPDATE to the current version; nothing when no level differs. */
   #sendUpdate(subscription: MarketSubscription, state: ChannelState): CaughtUp | 'too-old' {
     const { version } = this.#replica
-    const { view, encoding, outbox } = subscription
-    if (state.position === version) {
+    const { view, heldView, encoding, outbox } = subscription
+    if (state.position === version && heldView === undefined) {
       state.isDue = false
       return 'done'
     }
-    const conflated = view.conflated(encoding, state.position, state.cursor, subscription.laterThan)
+    const conflated =
+      heldView === undefined
+        ? view.conflated(encoding, state.position, state.cursor, subscription.laterThan)
+        : view.conflatedFrom(heldView, encoding, state.position, state.cursor)
     if (conflated === 'too-old') return 'too-old'
     // A resumed subscription may hold an older position than this connection was sent. Its UPDATE has to be later.
     const mustBeLater = conflated !== 'nothing' && version <= subscription.laterThan
     if (mustBeLater && this.#options.requestCommit()) return 'waiting'
     state.isDue = false
+    // Without a message, the next one names the cursor of the held view.
+    if (conflated === 'nothing' && heldView !== undefined && encoding !== BASE) return 'done'
+    subscription.heldView = undefined
     state.position = version
     if (conflated === 'nothing') return 'done'
     state.cursor = view.view.changeVersion

@@ -63,6 +63,15 @@ export class CatchUp {
     return resumes
   }
 
+  /** Serves a subscribed channel at another depth or interval from now on. */
+  changeParams(symbol: string, type: ChannelType, params: ChannelParams): void {
+    const entry = this.#byMarket?.get(symbol)
+    if (entry === undefined) return
+    const { market, subscription } = entry
+    market.changeParams(subscription, market.channelOf(type), params)
+    this.#subscriber.owe(subscription)
+  }
+
   /** Ends one channel in a market at once, if it is subscribed. */
   unsubscribe(symbol: string, type: ChannelType): void {
     const entry = this.#byMarket?.get(symbol)

@@ -39,7 +39,7 @@ export function sessionDocument(session: Session): SessionDocument {
 }
 
 export function sessionDetails(session: Session): SessionDetails {
-  const channels = [...session.channels]
+  const channels = [...session.requests.channels]
   const byMarket = new Map<string, ChannelKey[]>()
   for (const channel of channels) {
     const others = byMarket.get(channel.market)

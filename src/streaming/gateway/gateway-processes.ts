@@ -8,6 +8,7 @@ import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../.
 import { Problem } from '../../platform/http/problem.ts'
 import { pageOfParts } from '../../platform/store/page-memory.ts'
 import type { SessionDetails } from './connection-document.ts'
+import { HolderCounts } from './holder-counts.ts'
 import type { ConnectionCounts, Questions, ToGatewayProcess } from './process-messages.ts'
 import {
   type ConnectionPart,
@@ -31,14 +32,14 @@ export interface GatewayProcessesOptions extends SupervisedProcessOptions {
 /** A process with its last counts. */
 interface Counted {
   readonly process: SupervisedProcess
-  readonly clients: Map<string, number>
+  readonly holders: HolderCounts
   total: number
 }
 
 export class GatewayProcesses implements ServedConnections {
   readonly #options: GatewayProcessesOptions
   readonly #counted: readonly Counted[]
-  /** Clients whose counts the processes have to be sent. */
+  /** Customers and clients whose use the processes have to be sent. */
   readonly #changed = new Set<string>()
   #countsTimer: Timer | undefined
   #checkTimer: Timer | undefined
@@ -52,17 +53,17 @@ export class GatewayProcesses implements ServedConnections {
       const events = {
         ready: () => {
           this.#onReady?.()
-          for (const { clients } of this.#counted) this.#countsChanged(clients.keys())
+          for (const { holders } of this.#counted) this.#countsChanged(holders.holderIds)
         },
         counted: (counts: ConnectionCounts) => this.#count(counted, counts),
         ended: () => {
           ends.inc()
-          this.#countsChanged(counted.clients.keys())
-          counted.clients.clear()
+          this.#countsChanged(counted.holders.holderIds)
+          counted.holders.clear()
           counted.total = 0
         },
       }
-      const counted = { process: new SupervisedProcess(number, options, events), clients: new Map(), total: 0 }
+      const counted = { process: new SupervisedProcess(number, options, events), holders: new HolderCounts(), total: 0 }
       return counted
     })
   }
@@ -176,18 +177,15 @@ export class GatewayProcesses implements ServedConnections {
     })
   }
 
-  #count(counted: Counted, { total, clients }: ConnectionCounts): void {
+  #count(counted: Counted, { total, holders }: ConnectionCounts): void {
     counted.total = total
-    for (const [id, count] of clients) {
-      if (count === 0) counted.clients.delete(id)
-      else counted.clients.set(id, count)
-    }
-    this.#countsChanged(clients.map(([id]) => id))
+    for (const [id, use] of holders) counted.holders.set(id, use)
+    this.#countsChanged(holders.map(([id]) => id))
   }
 
-  /** Sends each process the others' connections, a moment later. */
-  #countsChanged(clients: Iterable<string>): void {
-    for (const id of clients) this.#changed.add(id)
+  /** Sends each process what is used at the others, a moment later. */
+  #countsChanged(holderIds: Iterable<string>): void {
+    for (const id of holderIds) this.#changed.add(id)
     this.#countsTimer ??= this.#options.clock.schedule(COUNTS_MILLISECONDS, () => {
       this.#countsTimer = undefined
       const changed = [...this.#changed]
@@ -195,8 +193,12 @@ export class GatewayProcesses implements ServedConnections {
       for (const counted of this.#counted) {
         const others = this.#counted.filter((each) => each !== counted)
         const sum = (of: (other: Counted) => number) => others.reduce((total, other) => total + of(other), 0)
-        const clients = changed.map((id) => [id, sum((other) => other.clients.get(id) ?? 0)] as const)
-        counted.process.send({ type: 'others', counts: { total: sum(({ total }) => total), clients } })
+        const useOf = (id: string) => ({
+          connections: sum((other) => other.holders.of(id).connections),
+          subscriptions: sum((other) => other.holders.of(id).subscriptions),
+        })
+        const holders = changed.map((id) => [id, useOf(id)] as const)
+        counted.process.send({ type: 'others', counts: { total: sum(({ total }) => total), holders } })
       }
     })
   }

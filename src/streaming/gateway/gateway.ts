@@ -1,8 +1,8 @@
 /**
  * The stream's endpoint. It takes its listener's `upgrade` event, runs the checks in `handshake`, and passes accepted
  * connections to this process's hub. Memory and time for peers without a verified token are bounded. It watches the
- * directory, so that revoked access ends open connections within a second. A change visits only the connections that it
- * can affect.
+ * directory, so that revoked access ends open connections, and plans bound them, within a second. A change visits only
+ * the connections that it can affect.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -18,6 +18,7 @@ import { LogLimit } from '../../platform/base/log-limit.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { answerRefusal, type HandshakePeer, PendingHandshakes } from '../../platform/http/websocket-handshake.ts'
 import { authenticate, type HandshakeContext, refuseAdmission, refuseRequest } from './handshake.ts'
+import type { HolderUse } from './holder-counts.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { SessionServer } from './session-server.ts'
@@ -45,7 +46,7 @@ export interface GatewayOptions {
 
 export interface OtherConnections {
   readonly total: number
-  ofClient(clientId: string): number
+  useOf(holderId: string): HolderUse
 }
 
 export interface Gateway {
@@ -79,7 +80,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     connectionsPerClientMax: () => settings.connectionsPerClientMax,
     connectionsMax: () => settings.connectionsMax,
     connections: () => hub.sessions.size + (others?.total ?? 0),
-    connectionsOfClient: (clientId) => hub.connectionsOfClient(clientId) + (others?.ofClient(clientId) ?? 0),
+    connectionsOf: (holderId) => hub.useOf(holderId).connections,
     isDraining: () => draining,
   }
   const server = new SessionServer({ hub, clock, log, inboundBytesMax: settings.inboundBytesMax })
@@ -90,7 +91,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake was aborted')
   }
   const causeOf = ({ token }: { readonly token: AccessToken }) => revocationCause(directory, token)
-  const endWatch = directory.onChange((affected) => hub.closeWhere(causeOf, affected))
+  const endWatch = directory.onChange((affected) => {
+    hub.closeWhere(causeOf, affected)
+    hub.applyPlans(affected)
+  })
 
   function noteRefusal({ status, code }: Problem, clientAddress: string): void {
     const passed = logLimit.admit(code)

@@ -34,7 +34,8 @@ export interface HandshakeContext {
   connectionsPerClientMax(): number
   connectionsMax(): number
   connections(): number
-  connectionsOfClient(clientId: string): number
+  /** The connections of a customer or client. */
+  connectionsOf(holderId: string): number
   isDraining(): boolean
 }
 
@@ -117,9 +118,17 @@ function refuseAccess(token: AccessToken, context: HandshakeContext): Problem | 
 function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem | undefined {
   const connectionsMax = context.connectionsMax()
   const perClientMax = context.connectionsPerClientMax()
-  const ofClient = context.connectionsOfClient(token.clientId)
+  const ofClient = context.connectionsOf(token.clientId)
   if (ofClient >= perClientMax) {
     const detail = `the client has ${perClientMax} connections already, which is its limit`
+    return new Problem('too_many_connections', detail, RETRY_AFTER)
+  }
+  const full = context.directory
+    .plansOf(token)
+    .find(({ plan, holderId }) => context.connectionsOf(holderId) >= (plan.connectionsMax ?? Number.POSITIVE_INFINITY))
+  if (full !== undefined) {
+    const { connectionsMax: most, name } = full.plan
+    const detail = `the ${full.holder} has ${most} connections already, which is the limit of the plan ${name}`
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
   if (context.isDraining()) return handshakeUnavailable('the node is shutting down')

@@ -4,17 +4,20 @@
  * subscribers, slices of SNAPSHOTs and digests. The last three have a time budget per tick, and serve sessions in turn.
  */
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
+import { type HeldPlans, NO_PLANS } from '../../access/clients/plans/plan.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import type { ChannelType } from '../../contract/channels.ts'
 import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
-import { type TracedUpdate, updateTracer } from '../../platform/base/tracing.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import { heartbeatText, textFrame } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica } from '../sequencing/replica.ts'
+import { DeliveryTimes } from './delivery-times.ts'
 import type { EventStreams } from './event-subscription.ts'
+import type { OtherConnections } from './gateway.ts'
+import { HolderCounts, type Holders, type HolderUse, sumOf, UNUSED } from './holder-counts.ts'
 import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { Chunk, type Outbox, type OutboxTotals, type TransportPort } from './outbox.ts'
@@ -46,8 +49,6 @@ export interface HubSettings extends SessionLimits {
   readonly closesStale: boolean
 }
 
-type Delivery = Omit<TracedUpdate, 'writtenMilliseconds'>
-
 export interface HubOptions {
   readonly replicas: readonly Replica[]
   readonly bus: Bus
@@ -63,8 +64,12 @@ export interface HubOptions {
   readonly receipts?: ReceiptSigner | undefined
   /** Returns a number in [0, 1), to spread the closes in a drain. */
   readonly random: () => number
-  /** Called when a client's number of connections has changed. */
-  readonly onCount?: (clientId: string) => void
+  /** The plans that bound what a token may use. Absent: none do. */
+  readonly plansOf?: (token: AccessToken) => HeldPlans
+  /** Connections at other processes that have the same limits. */
+  readonly others?: OtherConnections | undefined
+  /** Called when the use by a client and its customer has changed. */
+  readonly onCount?: (holders: Holders) => void
 }
 
 export class Hub implements SessionHost {
@@ -83,14 +88,10 @@ export class Hub implements SessionHost {
   readonly #ticker: Ticker
   /** Undefined without a write interval: each tick's frames are written at its end. */
   readonly #writeGrid: WriteGrid | undefined
-  /** Undefined unless the operator has registered an SDK for traces. */
-  readonly #traceUpdate = updateTracer()
-  /** When this tick's first commit reached each market; only while updates are traced. */
-  readonly #arrivals = new Map<MarketStream, number>()
+  readonly #deliveryTimes: DeliveryTimes
+  readonly uses = new HolderCounts()
   /** The outboxes with frames to write. */
   #outboxes: Outbox[] = []
-  /** What was fanned out since the last write, to measure its latency. */
-  #deliveries: Delivery[] = []
   /** Throttle intervals, in milliseconds, that ended in this tick. */
   #endedIntervals = new Set<number>()
   /** Markets with work for the end of the tick. */
@@ -108,6 +109,7 @@ export class Hub implements SessionHost {
     this.log = options.log
     this.limits = settings
     this.totals = metrics.totals
+    this.#deliveryTimes = new DeliveryTimes(clock, metrics)
     this.events = options.events
     this.served = new ServedMarkets((replica) => this.#createMarket(replica), options.following)
     for (const replica of replicas) this.addMarket(replica)
@@ -127,8 +129,13 @@ export class Hub implements SessionHost {
     return this.#sessions.all
   }
 
-  connectionsOfClient(clientId: string): number {
-    return this.#sessions.countOfClient(clientId)
+  /** What a customer or client uses here and at the other processes. */
+  useOf(holderId: string): HolderUse {
+    return sumOf(this.uses.of(holderId), this.#options.others?.useOf(holderId) ?? UNUSED)
+  }
+
+  plansOf(token: AccessToken): HeldPlans {
+    return this.#options.plansOf?.(token) ?? NO_PLANS
   }
 
   /** Creates an accepted connection's session. `id`: where it has one already. */
@@ -136,7 +143,7 @@ export class Hub implements SessionHost {
     const session = new Session(this, transport, token, id)
     this.#sessions.add(session)
     this.#pings.add(session)
-    this.#options.onCount?.(token.clientId)
+    this.#countUse(token, { connections: 1, subscriptions: 0 })
     return session
   }
 
@@ -153,6 +160,13 @@ export class Hub implements SessionHost {
     for (const session of affected === undefined ? this.sessions : this.#sessions.affectedBy(affected)) {
       const found = cause(session)
       if (found !== undefined) session.close(found)
+    }
+  }
+
+  /** Serves the affected sessions by their present plans. */
+  applyPlans(affected: AffectedTokens): void {
+    for (const { requests, isOpen, token } of this.#sessions.affectedBy(affected)) {
+      if (isOpen) requests.applyPlans(this.plansOf(token))
     }
   }
 
@@ -235,8 +249,11 @@ export class Hub implements SessionHost {
     this.#heartbeats.remove(session)
   }
 
-  countSubscription(type: ChannelType, difference: 1 | -1): void {
+  countSubscription(type: ChannelType, difference: 1 | -1, holders: Holders | undefined): void {
     this.#options.metrics.subscriptions.inc({ channel: type }, difference)
+    if (holders !== undefined && type !== 'heartbeat') {
+      this.#countUse(holders, { connections: 0, subscriptions: difference })
+    }
   }
 
   countInternalError(): void {
@@ -248,13 +265,17 @@ export class Hub implements SessionHost {
   }
 
   ended(session: Session): void {
-    this.#sessions.remove(session)
+    if (this.#sessions.remove(session)) this.#countUse(session.token, { connections: -1, subscriptions: 0 })
     this.#uncounted.delete(session)
     this.#requestQueue.delete(session)
     this.#catchUpQueue.delete(session)
     this.#pings.remove(session)
     if (this.sessions.size === 0) this.#onEmpty?.()
-    this.#options.onCount?.(session.token.clientId)
+  }
+
+  #countUse(holders: Holders, difference: HolderUse): void {
+    this.uses.add(holders, difference)
+    this.#options.onCount?.(holders)
   }
 
   #createMarket(replica: Replica): MarketStream {
@@ -267,7 +288,7 @@ export class Hub implements SessionHost {
       requestCommit: () => bus.requestCommit(replica.market.symbol),
       onDirty: (market) => {
         this.#dirty.push(market)
-        if (this.#traceUpdate !== undefined) this.#arrivals.set(market, this.#wallMilliseconds())
+        this.#deliveryTimes.arrived(market)
         this.#schedule()
       },
       onGridUse: () => this.#ticker.start(),
@@ -300,8 +321,8 @@ export class Hub implements SessionHost {
     let isHanded = false
     for (const market of dirty) if (market.fanOut(this.#outboxes)) isHanded = true
     // Throttled messages are late at the client's request, so they do not count as latency.
-    if (isHanded) for (const market of dirty) this.#deliveries.push(this.#deliveryOf(market))
-    this.#arrivals.clear()
+    if (isHanded) this.#deliveryTimes.fannedOut(dirty)
+    this.#deliveryTimes.endTick()
     const ended = this.#endedIntervals
     if (ended.size > 0) {
       for (const market of this.served.streams.values()) market.fanOutThrottled(ended, this.#outboxes)
@@ -315,21 +336,7 @@ export class Hub implements SessionHost {
     const outboxes = this.#outboxes
     this.#outboxes = []
     for (const outbox of outboxes) outbox.flush()
-    if (this.#deliveries.length === 0) return
-    const writtenMilliseconds = this.#wallMilliseconds()
-    for (const delivery of this.#deliveries) {
-      const seconds = Math.max(0, writtenMilliseconds - delivery.receivedMilliseconds) / 1000
-      this.#options.metrics.deliverySeconds.observe(seconds)
-      this.#traceUpdate?.({ ...delivery, writtenMilliseconds })
-    }
-    this.#deliveries = []
-  }
-
-  #deliveryOf(market: MarketStream): Delivery {
-    const { receivedMilliseconds, instant } = market.replica
-    const committedMilliseconds = instant.milliseconds
-    const arrivedMilliseconds = this.#arrivals.get(market) ?? committedMilliseconds
-    return { market: market.symbol, receivedMilliseconds, committedMilliseconds, arrivedMilliseconds }
+    this.#deliveryTimes.written()
   }
 
   /** Notes the intervals for the end of the tick. Returns whether a market still needs them. */
@@ -338,11 +345,6 @@ export class Hub implements SessionHost {
     this.#schedule()
     for (const market of this.served.streams.values()) if (market.usesGrid) return true
     return false
-  }
-
-  #wallMilliseconds(): number {
-    const { milliseconds, nanoseconds } = this.clock.wallInstant()
-    return milliseconds + nanoseconds / 1_000_000
   }
 
   #answerRequests(): void {

@@ -13,14 +13,15 @@ import { BookChannel } from './book-channel.ts'
 import { ExecutionChannel } from './execution-channel.ts'
 import { Chunk, type Outbox } from './outbox.ts'
 import { PublicationChannel } from './publication-channel.ts'
-import type {
-  ChannelParams,
-  ChannelState,
-  MarketChannel,
-  MarketSubscription,
-  SentDigest,
-  Subscriber,
-  TickFrame,
+import {
+  type ChannelParams,
+  type ChannelState,
+  type MarketChannel,
+  type MarketSubscription,
+  newSubscription,
+  type SentDigest,
+  type Subscriber,
+  type TickFrame,
 } from './subscription.ts'
 import { Throttle } from './throttle.ts'
 import { TopChannel } from './top-channel.ts'
@@ -126,25 +127,8 @@ export class MarketStream {
     return !this.#throttle.isEmpty || this.book.makesReceipts
   }
 
-  /** A subscription without channels. */
   createSubscription(subscriber: Subscriber, encoding: Encoding): MarketSubscription {
-    return {
-      subscriber,
-      outbox: subscriber.outbox,
-      encoding,
-      channels: 0,
-      delivered: 0,
-      throttled: 0,
-      generation: 0,
-      isAligned: false,
-      states: this.channels.map(() => undefined),
-      view: this.book.published,
-      holdsBook: false,
-      laterThan: 0,
-      sentDigest: undefined,
-      receiptsFrom: undefined,
-      place: -1,
-    }
+    return newSubscription(subscriber, encoding, this.book.published, this.channels.length)
   }
 
   channelOf(type: ChannelType): MarketChannel {
@@ -153,7 +137,6 @@ export class MarketStream {
 
   /** Adds a channel to a subscription. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, channel: MarketChannel, params: ChannelParams): boolean {
-    const { intervalMilliseconds = 0 } = params
     this.#feed(channel)
     const state: ChannelState = { position: NONE, cursor: NONE, isDue: true }
     const resumes = channel.subscribe(subscription, state, params)
@@ -163,12 +146,19 @@ export class MarketStream {
       subscription.place = this.#subscriptions.push(subscription) - 1
       this.#subscriptionCounts[subscription.encoding] += 1
     }
-    if (intervalMilliseconds > 0) {
-      subscription.throttled |= channel.bit
-      this.#throttle.add(subscription, channel, intervalMilliseconds)
-    }
-    if (this.usesGrid) this.#options.onGridUse()
+    this.#throttleTo(subscription, channel, params.intervalMilliseconds)
     return resumes
+  }
+
+  /** Serves a subscribed channel at another depth or interval from now on. Catch-up then leads the client there. */
+  changeParams(subscription: MarketSubscription, channel: MarketChannel, params: ChannelParams): void {
+    this.settle(subscription)
+    const state = subscription.states[channel.place] as ChannelState
+    if ((subscription.throttled & channel.bit) !== 0) this.#throttle.remove(subscription, channel)
+    subscription.throttled &= ~channel.bit
+    if (params.depth !== undefined) channel.changeDepth?.(subscription, state, params.depth)
+    this.#throttleTo(subscription, channel, params.intervalMilliseconds)
+    state.isDue = true
   }
 
   /** Removes a channel from a subscription, which is kept without channels until it is removed. */
@@ -297,6 +287,14 @@ export class MarketStream {
     this.#endListening()
     this.book.stop()
     this.#staleTimer?.cancel()
+  }
+
+  #throttleTo(subscription: MarketSubscription, channel: MarketChannel, intervalMilliseconds = 0): void {
+    if (intervalMilliseconds > 0) {
+      subscription.throttled |= channel.bit
+      this.#throttle.add(subscription, channel, intervalMilliseconds)
+    }
+    if (this.usesGrid) this.#options.onGridUse()
   }
 
   /** A channel without a commit so far begins with the present state. */

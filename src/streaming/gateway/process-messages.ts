@@ -6,6 +6,7 @@ import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
 import type { TlsContext } from '../../platform/http/node-server.ts'
 import type { SessionDetails } from './connection-document.ts'
 import type { EventReply, EventRequest } from './event-link.ts'
+import type { HolderUse } from './holder-counts.ts'
 import type { ConnectionPart, ConnectionRequest, FoundConnection } from './served-connections.ts'
 
 /** The key that signs receipts, if they are enabled and there is one. */
@@ -16,11 +17,11 @@ export interface ReceiptKey {
   readonly privateKey: Uint8Array
 }
 
-/** Connections by client. A client without any has 0. */
+/** Connections, and what customers and clients use. */
 export interface ConnectionCounts {
   readonly total: number
-  /** The clients whose number has changed. */
-  readonly clients: readonly (readonly [clientId: string, count: number])[]
+  /** The customers and clients whose use has changed. */
+  readonly holders: readonly (readonly [holderId: string, use: HolderUse])[]
 }
 
 /** What a gateway process is asked, and its answers. */

@@ -283,19 +283,26 @@ export interface EntryOutcome {
   readonly resumed?: boolean | undefined
   /** For events without `after`: the sequence after which they begin. */
   readonly lastSequence?: bigint | undefined
+  /** The params in place of the requested ones, by a plan. Undefined when the reply does not say. */
+  readonly served?: Pick<ChannelParams, 'depth' | 'intervalMilliseconds'> | undefined
 }
 
 /** The reply to subscribe or unsubscribe: each entry with its `type` and `params` as they were sent. */
 export function entriesReply(type: 'subscribe' | 'unsubscribe', outcomes: readonly EntryOutcome[]): string {
-  const entries = outcomes.map(({ echo, problem: failure, resumed, lastSequence }) => {
+  const entries = outcomes.map(({ echo, problem: failure, resumed, lastSequence, served }) => {
     const begins = lastSequence === undefined ? '' : `,"last_sequence":${lastSequence}`
     const outcome =
       failure === undefined
-        ? `"success":true${resumed === undefined ? '' : `,"resumed":${resumed}`}${begins}`
+        ? `"success":true${resumed === undefined ? '' : `,"resumed":${resumed}`}${begins}${servedMember(served)}`
         : `"success":false,${problemMembers(failure)}`
     return `{${echo}${echo === '' ? '' : ','}${outcome}}`
   })
   return `{"type":"${type}","channels":[${entries.join()}]}`
+}
+
+function servedMember(served: EntryOutcome['served']): string {
+  if (served === undefined) return ''
+  return `,"served":${JSON.stringify({ depth: served.depth, interval_ms: served.intervalMilliseconds })}`
 }
 
 function problemMembers({ error, message, oldestSequence }: EntryProblem): string {
@@ -316,9 +323,20 @@ const END_MESSAGES: Readonly<Record<MarketEnd, string>> = {
   changed: 'the market was changed: subscribe again',
 }
 
-/** The unsolicited notice that these subscriptions ended because their market was removed or changed. */
-export function endedNotice(keys: readonly ChannelKey[], end: MarketEnd): string {
-  const channels = keys.map((key) => ({ ...entryOf(key), success: true, message: END_MESSAGES[end] }))
+/** A subscription that the server ended, and why. */
+export interface EndedChannel {
+  readonly key: ChannelKey
+  readonly message: string
+}
+
+/** The reason for ending a market's subscriptions. */
+export function marketEndMessage(end: MarketEnd): string {
+  return END_MESSAGES[end]
+}
+
+/** The unsolicited notice that these subscriptions ended. */
+export function endedNotice(ended: readonly EndedChannel[]): string {
+  const channels = ended.map(({ key, message }) => ({ ...entryOf(key), success: true, message }))
   return JSON.stringify({ type: 'unsubscribe', channels })
 }
 

@@ -3,16 +3,19 @@
  * Catch-up sends data later. A failed entry changes nothing and does not affect the other entries in its request.
  */
 
+import { type HeldPlans, NO_PLANS, planRefusal, servedParams } from '../../access/clients/plans/plan.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import { CHANNELS, type ChannelType } from '../../contract/channels.ts'
 import { STREAM_ERRORS } from '../../contract/stream-codes.ts'
 import type { CatchUp } from './catch-up.ts'
 import { type EventStreams, EventSubscription } from './event-subscription.ts'
+import type { HolderUse } from './holder-counts.ts'
 import type { InboundMessage } from './inbox.ts'
 import type { MarketStream } from './market-stream.ts'
 import type { Outbox } from './outbox.ts'
 import {
   type ChannelKey,
+  type EndedChannel,
   type EntryOutcome,
   type EntryProblem,
   type ExtendedRules,
@@ -24,6 +27,7 @@ import {
   keyName,
   listReply,
   type MarketEnd,
+  marketEndMessage,
   noEffect,
   parseRequest,
   type RequestEntry,
@@ -48,7 +52,12 @@ export interface RequestsHost {
   /** Absent: no connection can follow events. */
   readonly events: EventStreams | undefined
   market(symbol: string): MarketStream | undefined
-  countSubscription(type: ChannelType, difference: 1 | -1): void
+  /** The plans that bound what a token may use. */
+  plansOf(token: AccessToken): HeldPlans
+  /** What a customer or client uses. */
+  useOf(holderId: string): HolderUse
+  /** @param holders absent: only the metric counts it */
+  countSubscription(type: ChannelType, difference: 1 | -1, holders: AccessToken | undefined): void
 }
 
 export interface RequestsOptions {
@@ -57,6 +66,8 @@ export interface RequestsOptions {
   /** Only with the extended protocol. */
   readonly extended: ExtendedRules | undefined
   readonly token: AccessToken
+  /** False for a session that no plan bounds. */
+  readonly isClient: boolean
   readonly outbox: Outbox
   /** Sends a notice after the pending data. */
   readonly notify: (notice: string) => void
@@ -83,11 +94,14 @@ export class Requests {
   readonly #keys = new Map<string, ChannelKey>()
   /** Created with the first request for events. */
   #events: EventSubscription | undefined
+  #plans: HeldPlans
 
   constructor(options: RequestsOptions) {
+    const { host, catchUp, token, isClient } = options
     this.#options = options
-    this.#host = options.host
-    this.#catchUp = options.catchUp
+    this.#host = host
+    this.#catchUp = catchUp
+    this.#plans = isClient ? host.plansOf(token) : NO_PLANS
   }
 
   /** Subscribed channels. */
@@ -125,7 +139,26 @@ export class Requests {
     this.#catchUp.forget(market)
     const ended = [...this.#keys.values()].filter((key) => key.market === market)
     for (const key of ended) this.#drop(key)
-    return ended.length === 0 ? undefined : endedNotice(ended, end)
+    return ended.length === 0 ? undefined : endedNotice(ended.map((key) => ({ key, message: marketEndMessage(end) })))
+  }
+
+  /** Ends the subscriptions that these plans do not include, and serves the others within their bounds. */
+  applyPlans(plans: HeldPlans): void {
+    const before = this.#plans
+    this.#plans = plans
+    const ended: EndedChannel[] = []
+    for (const key of [...this.#keys.values()]) {
+      const message = planRefusal(plans, key.type, key.market)
+      if (message !== undefined) {
+        this.#drop(key)
+        this.#end(key)
+        ended.push({ key, message })
+      } else {
+        const params = this.#servedBy(plans, key)
+        if (!isSame(params, this.#servedBy(before, key))) this.#catchUp.changeParams(key.market, key.type, params)
+      }
+    }
+    if (ended.length > 0) this.#options.notify(endedNotice(ended))
   }
 
   /** The outbox takes data again. */
@@ -136,7 +169,7 @@ export class Requests {
   /** Forgets all subscriptions. The session ends its catch-up. */
   clear(): void {
     this.#events?.end()
-    for (const key of this.#keys.values()) this.#host.countSubscription(key.type, -1)
+    for (const { type } of this.#keys.values()) this.#count(type, -1)
     this.#keys.clear()
   }
 
@@ -161,11 +194,13 @@ export class Requests {
     if (this.#keys.size >= subscriptionsMax) {
       return noEffect(`the limit of ${subscriptionsMax} subscriptions per connection is reached`)
     }
+    const problem = this.#refuseByPlans(key)
+    if (problem !== undefined) return { problem }
     try {
       const outcome = this.#open(key)
       if (outcome.problem !== undefined) return outcome
       this.#keys.set(name, key)
-      this.#host.countSubscription(key.type, 1)
+      this.#count(key.type, 1)
       return outcome
     } catch (error) {
       errors.push(error)
@@ -178,9 +213,36 @@ export class Requests {
     const { type, market, resume } = key
     if (type === 'heartbeat') return { problem: undefined }
     if (type === 'events') return this.#events === undefined ? { problem: UNSERVED } : this.#events.begin(key.after)
-    const resumes = this.#catchUp.subscribe(this.#host.market(market) as MarketStream, type, key)
+    const stream = this.#host.market(market) as MarketStream
+    const params = this.#servedBy(this.#plans, key)
+    const resumes = this.#catchUp.subscribe(stream, type, params)
     const isResumeAnswered = CHANNELS[type].acknowledgesResume && resume !== undefined
-    return { problem: undefined, resumed: isResumeAnswered ? resumes : undefined }
+    const isAsRequested = this.#options.extended === undefined || isSame(params, this.#servedBy(NO_PLANS, key))
+    const served = isAsRequested ? undefined : params
+    return { problem: undefined, resumed: isResumeAnswered ? resumes : undefined, served }
+  }
+
+  #refuseByPlans({ type, market }: ChannelKey): EntryProblem | undefined {
+    const message = planRefusal(this.#plans, type, market)
+    if (message !== undefined) return { error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION', message }
+    if (type === 'heartbeat') return undefined
+    for (const { plan, holder, holderId } of this.#plans) {
+      const { name, subscriptionsMax = Number.POSITIVE_INFINITY } = plan
+      if (this.#host.useOf(holderId).subscriptions < subscriptionsMax) continue
+      return noEffect(`the limit of ${subscriptionsMax} subscriptions of a ${holder} in the plan ${name} is reached`)
+        .problem
+    }
+    return undefined
+  }
+
+  /** The params within the plans' bounds: an order book's depth and interval, and a top's interval. */
+  #servedBy(plans: HeldPlans, key: ChannelKey): ChannelKey {
+    const { type, market, intervalMilliseconds } = key
+    const isBook = type === 'market_data'
+    if (!isBook && type !== 'market_data.top_of_book') return key
+    const depth = key.depth ?? this.#host.market(market)?.replica.market.depth ?? 0
+    const served = servedParams(plans, { depth, intervalMilliseconds })
+    return { ...key, ...served, depth: isBook ? served.depth : undefined }
   }
 
   /** Reads where the first entry with events begins, unless this is known. */
@@ -209,16 +271,30 @@ export class Requests {
       if (!this.#keys.has(keyName(meaning))) return { echo, ...noEffect('the channel is not subscribed') }
       this.#drop(meaning)
       if (meaning.type === 'heartbeat') stopsHeartbeat = true
-      else if (meaning.type === 'events') this.#events?.end()
-      else this.#catchUp.unsubscribe(meaning.market, meaning.type)
+      else this.#end(meaning)
       return { echo, problem: undefined }
     })
     const text = entriesReply('unsubscribe', outcomes)
     return { text, entryCount: entries.length, errors: [], ...(stopsHeartbeat ? { heartbeat: 'stop' } : {}) }
   }
 
+  /** Ends what a channel sends. */
+  #end({ type, market }: ChannelKey): void {
+    if (type === 'events') this.#events?.end()
+    else this.#catchUp.unsubscribe(market, type)
+  }
+
   #drop(key: ChannelKey): void {
     this.#keys.delete(keyName(key))
-    this.#host.countSubscription(key.type, -1)
+    this.#count(key.type, -1)
   }
+
+  #count(type: ChannelType, difference: 1 | -1): void {
+    const { token, isClient } = this.#options
+    this.#host.countSubscription(type, difference, isClient ? token : undefined)
+  }
+}
+
+function isSame(one: ChannelKey, other: ChannelKey): boolean {
+  return one.depth === other.depth && one.intervalMilliseconds === other.intervalMilliseconds
 }

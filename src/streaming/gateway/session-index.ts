@@ -17,10 +17,6 @@ export class SessionIndex<Session extends Indexed> {
     return this.#all
   }
 
-  countOfClient(clientId: string): number {
-    return this.#ofClient.get(clientId)?.size ?? 0
-  }
-
   add(session: Session): void {
     const { clientId, customerId } = session.token
     this.#all.add(session)
@@ -28,12 +24,13 @@ export class SessionIndex<Session extends Indexed> {
     append(this.#clientsOfCustomer, customerId, clientId)
   }
 
-  /** Removes a session, if present. */
-  remove(session: Session): void {
-    if (!this.#all.delete(session)) return
+  /** Removes a session. Returns whether it was present. */
+  remove(session: Session): boolean {
+    if (!this.#all.delete(session)) return false
     const { clientId, customerId } = session.token
     removeFrom(this.#ofClient, clientId, session)
     if (!this.#ofClient.has(clientId)) removeFrom(this.#clientsOfCustomer, customerId, clientId)
+    return true
   }
 
   /** The sessions whose tokens may be affected, each at least once. A copy: closing a session may remove it. */

@@ -25,7 +25,7 @@ import {
   type TransportPort,
 } from './outbox.ts'
 import { Pongs } from './pongs.ts'
-import { type ChannelKey, type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
+import { type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Requests, type RequestsHost } from './requests.ts'
 import type { MarketSubscription, Subscriber } from './subscription.ts'
 
@@ -66,7 +66,7 @@ export class Session implements OutboxOwner, Subscriber {
   readonly outbox: Outbox
   readonly #catchUp: CatchUp
   readonly #inbox: Inbox
-  readonly #requests: Requests
+  readonly requests: Requests
   /** Only with the extended protocol. */
   readonly #extended: ExtendedRules | undefined
   #rateTimer: Timer | undefined
@@ -98,11 +98,12 @@ export class Session implements OutboxOwner, Subscriber {
     const gathers = writeIntervalMilliseconds > 0
     this.outbox = new Outbox({ transport, highWaterBytes, gathers, totals: host.totals, owner: this })
     this.#catchUp = new CatchUp(host.clock, this, this.#extended === undefined ? BASE : EXTENDED)
-    this.#requests = new Requests({
+    this.requests = new Requests({
       host,
       catchUp: this.#catchUp,
       extended: this.#extended,
       token,
+      isClient,
       outbox: this.outbox,
       notify: (notice) => this.#notify(notice),
       onInternalError: (error) => this.#fail(error),
@@ -146,12 +147,7 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   get subscriptionCount(): number {
-    return this.#requests.subscriptionCount
-  }
-
-  /** The subscribed channels, the heartbeat included. */
-  get channels(): Iterable<ChannelKey> {
-    return this.#requests.channels
+    return this.requests.subscriptionCount
   }
 
   /** How far each market with a subscribed channel has been sent. */
@@ -166,7 +162,7 @@ export class Session implements OutboxOwner, Subscriber {
   onUnblocked(): void {
     this.#sendPong()
     this.#sendNotices()
-    this.#requests.resume()
+    this.requests.resume()
     this.#host.queueCatchUp(this)
     this.#host.queueRequests(this)
     this.#setReading()
@@ -274,7 +270,7 @@ export class Session implements OutboxOwner, Subscriber {
 
   /** Ends the subscriptions to a removed or changed market, and notifies the peer after its pending data. */
   endMarket(market: string, end: MarketEnd): void {
-    const notice = this.#requests.endMarket(market, end)
+    const notice = this.requests.endMarket(market, end)
     if (notice !== undefined) this.#notify(notice)
   }
 
@@ -320,7 +316,7 @@ export class Session implements OutboxOwner, Subscriber {
     this.#expiryTimer?.cancel()
     this.#inbox.clear()
     this.#notices = []
-    this.#requests.clear()
+    this.requests.clear()
     this.#host.stopHeartbeat(this)
     this.#catchUp.end()
     this.outbox.end()
@@ -351,7 +347,7 @@ export class Session implements OutboxOwner, Subscriber {
 
   #answer(message: InboundMessage): void {
     try {
-      const answer = this.#requests.answer(message)
+      const answer = this.requests.answer(message)
       if (answer instanceof Promise) {
         this.#inbox.hold(message)
         void answer.then(() => {

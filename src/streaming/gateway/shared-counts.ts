@@ -1,9 +1,10 @@
 /**
- * Connections by client where several processes have the same limits: this process's are reported to the main process
- * a moment after a change, and the others' come back as often. A limit may be exceeded by what arrives in between.
+ * What customers and clients use where several processes have the same limits: this process's counts are reported to
+ * the main process a moment after a change, and the others' come back as often. A limit may be exceeded by what arrives in between.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { OtherConnections } from './gateway.ts'
+import { HolderCounts, type Holders, type HolderUse } from './holder-counts.ts'
 import type { Hub } from './hub.ts'
 import type { ConnectionCounts } from './process-messages.ts'
 
@@ -14,7 +15,7 @@ export class SharedCounts implements OtherConnections {
   readonly #clock: Clock
   readonly #report: (counts: ConnectionCounts) => void
   readonly #changed = new Set<string>()
-  readonly #others = new Map<string, number>()
+  readonly #others = new HolderCounts()
   #total = 0
   #timer: Timer | undefined
 
@@ -27,26 +28,23 @@ export class SharedCounts implements OtherConnections {
     return this.#total
   }
 
-  ofClient(clientId: string): number {
-    return this.#others.get(clientId) ?? 0
+  useOf(holderId: string): HolderUse {
+    return this.#others.of(holderId)
   }
 
-  /** Reports a client's connections in this process. */
-  changed(clientId: string, hub: Pick<Hub, 'sessions' | 'connectionsOfClient'>): void {
-    this.#changed.add(clientId)
+  /** Reports what a client and its customer use in this process. */
+  changed({ customerId, clientId }: Holders, hub: Pick<Hub, 'sessions' | 'uses'>): void {
+    this.#changed.add(customerId).add(clientId)
     this.#timer ??= this.#clock.schedule(COUNTS_MILLISECONDS, () => {
       this.#timer = undefined
-      const clients = [...this.#changed].map((id) => [id, hub.connectionsOfClient(id)] as const)
+      const holders = [...this.#changed].map((id) => [id, hub.uses.of(id)] as const)
       this.#changed.clear()
-      this.#report({ total: hub.sessions.size, clients })
+      this.#report({ total: hub.sessions.size, holders })
     })
   }
 
-  receive({ total, clients }: ConnectionCounts): void {
+  receive({ total, holders }: ConnectionCounts): void {
     this.#total = total
-    for (const [id, count] of clients) {
-      if (count === 0) this.#others.delete(id)
-      else this.#others.set(id, count)
-    }
+    for (const [id, use] of holders) this.#others.set(id, use)
   }
 }

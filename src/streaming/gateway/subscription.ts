@@ -77,6 +77,8 @@ export interface MarketSubscription {
   readonly states: (ChannelState | undefined)[]
   /** The market_data view; the published one until another depth is subscribed. */
   view: ViewFeed
+  /** The view of the book that the client holds, while catch-up owes it the one in `view`. */
+  heldView: ViewFeed | undefined
   /** Whether the client holds a book, even at a version that the journal no longer reaches. */
   holdsBook: boolean
   /** A book's version must be later than this one, because of earlier messages on this connection. */
@@ -87,6 +89,36 @@ export interface MarketSubscription {
   receiptsFrom: number | undefined
   /** Place in the market's list; -1 when not in it. */
   place: number
+}
+
+/**
+ * A subscription without channels.
+ * @param view the market's published one
+ */
+export function newSubscription(
+  subscriber: Subscriber,
+  encoding: Encoding,
+  view: ViewFeed,
+  channelCount: number,
+): MarketSubscription {
+  return {
+    subscriber,
+    outbox: subscriber.outbox,
+    encoding,
+    channels: 0,
+    delivered: 0,
+    throttled: 0,
+    generation: 0,
+    isAligned: false,
+    states: Array.from({ length: channelCount }, () => undefined),
+    view,
+    heldView: undefined,
+    holdsBook: false,
+    laterThan: 0,
+    sentDigest: undefined,
+    receiptsFrom: undefined,
+    place: -1,
+  }
 }
 
 /** A message's frames in the current tick. */
@@ -103,9 +135,10 @@ export interface TickFrame {
  */
 export type CaughtUp = 'done' | 'waiting' | 'blocked' | 'executionGap' | 'executionsMissed'
 
-/** One channel's subscriptions with the same view and interval, which share one conflated message per interval. */
+/** One channel's subscriptions with the same view, encoding and interval, which share one conflated message per interval. */
 export interface ThrottleGroup {
   readonly channel: MarketChannel
+  readonly encoding: Encoding
   readonly view: ViewFeed | undefined
   readonly intervalMilliseconds: number
   readonly subscriptions: Set<MarketSubscription>
@@ -127,6 +160,8 @@ export interface MarketChannel {
   /** Sets the first position. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, state: ChannelState, params: ChannelParams): boolean
   unsubscribe(subscription: MarketSubscription, state: ChannelState): void
+  /** For the order book: serves another depth from now on. Catch-up leads the client's book to it. */
+  changeDepth?(subscription: MarketSubscription, state: ChannelState, depth: number): void
   /** Adds a commit's frames, in the encodings with subscribers. */
   encodeCommit(
     commit: ViewCommit,

@@ -1,5 +1,5 @@
 /**
- * Throttling in the extended protocol: one market's throttled subscriptions (`Throttle`), and the interval ends for all
+ * Throttling, by the extended protocol's params and by plans: one market's throttled subscriptions (`Throttle`), and the interval ends for all
  * markets (`Ticker`). At the end of an interval, all subscriptions that were sent the preceding message share the next
  * one. Any other becomes due, and catch-up sends it its own. Between intervals only the last message's position is
  * kept: the view's journal has the rest.
@@ -21,10 +21,14 @@ export class Throttle {
     const view = channel.groupView?.(subscription)
     let group = this.#groups.find(
       (other) =>
-        other.channel === channel && other.view === view && other.intervalMilliseconds === intervalMilliseconds,
+        other.channel === channel &&
+        other.view === view &&
+        other.encoding === subscription.encoding &&
+        other.intervalMilliseconds === intervalMilliseconds,
     )
     if (group === undefined) {
-      group = { channel, view, intervalMilliseconds, subscriptions: new Set(), position: NONE, cursor: NONE }
+      const { encoding } = subscription
+      group = { channel, view, encoding, intervalMilliseconds, subscriptions: new Set(), position: NONE, cursor: NONE }
       channel.conflate?.(group)
       this.#groups.push(group)
     }
@@ -46,14 +50,17 @@ export class Throttle {
   }
 
   #fanOutGroup(group: ThrottleGroup, outboxes: Outbox[]): void {
-    const { channel, cursor: prevCursor } = group
+    const { channel, view, cursor: prevCursor } = group
     const chunk = channel.conflate?.(group)
     if (chunk === undefined || chunk === 'unchanged') return
     for (const subscription of group.subscriptions) {
-      const { subscriber, outbox, generation, delivered } = subscription
+      const { subscriber, outbox, generation, delivered, heldView } = subscription
       const state = subscription.states[channel.place] as ChannelState
-      if (state.cursor === group.cursor) continue
-      const isCurrent = !outbox.isBlocked && generation === outbox.generation && (delivered & channel.bit) !== 0
+      // A cursor in another view says nothing about this one.
+      const isOfView = view === undefined || heldView === undefined
+      if (isOfView && state.cursor === group.cursor) continue
+      const isDelivered = generation === outbox.generation && (delivered & channel.bit) !== 0
+      const isCurrent = isOfView && !outbox.isBlocked && isDelivered
       if (isCurrent && chunk !== 'by-catch-up' && state.cursor === prevCursor) {
         state.position = group.position
         state.cursor = group.cursor

@@ -125,7 +125,7 @@ export class TopChannel implements MarketChannel {
     group.position = topNumber
     group.cursor = topVersion
     if (topNumber === position || group.subscriptions.size === 0) return 'unchanged'
-    return new Chunk(this.#frame(EXTENDED, cursor, topNumber - position), 1)
+    return new Chunk(this.#frame(group.encoding, cursor, topNumber - position), 1)
   }
 
   get #hasMoved(): boolean {

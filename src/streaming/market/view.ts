@@ -127,6 +127,31 @@ export class View {
     return differences
   }
 
+  /**
+   * The exact difference between another view of the same book at an earlier `version` and this view now, as
+   * `changesSince`. `too-old` also when the other view no longer follows the book.
+   */
+  changesFrom(other: View, version: number): LevelChange[] | 'too-old' {
+    const befores = other.version === this.version ? other.#journal.amountsAt(version) : 'too-old'
+    if (befores === 'too-old') return 'too-old'
+    const changes: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      const levels = this.#book.side(side)
+      const prices = new Set(befores[side].keys())
+      // Levels that are inside both views differ only where the journal has them.
+      const [own, others] = [this.levelCount(side), other.levelCount(side)]
+      for (let rank = Math.min(own, others); rank < Math.max(own, others); rank++) prices.add(levels.priceAt(rank))
+      const sorted = Float64Array.from(prices).sort()
+      if (side === BID) sorted.reverse()
+      for (const price of sorted) {
+        const before = befores[side].get(price) ?? other.amount(side, price)
+        const amount = this.amount(side, price)
+        if (amount !== before) changes.push({ side, price, amount })
+      }
+    }
+    return changes
+  }
+
   /** How many versions after `version` changed the view; `too-old` when the journal does not reach back that far. */
   commitsSince(version: number): number | 'too-old' {
     return this.#journal.commitsSince(version)

@@ -216,11 +216,7 @@ export class ViewFeed {
    */
   conflated(encoding: Encoding, version: number, cursor: number, laterThan = NONE): Conflated {
     const view = this.view
-    if (this.#conflatedVersion !== view.version || this.#conflated.size >= CONFLATED_UPDATES_KEPT) {
-      this.#conflated.clear()
-      this.#levelTexts.clear()
-      this.#conflatedVersion = view.version
-    }
+    this.#forgetConflated()
     const isLate = view.changeVersion <= laterThan
     const key = encoding === BASE ? version : `${version} ${cursor} ${isLate}`
     const known = this.#conflated.get(key)
@@ -231,6 +227,37 @@ export class ViewFeed {
     else if (changes.length === 0) conflated = 'nothing'
     else
       conflated = { message: this.#update(encoding, changes, { version, cursor, isLate }), levelCount: changes.length }
+    this.#conflated.set(key, conflated)
+    return conflated
+  }
+
+  /**
+   * The one UPDATE from another view at `version` to this one now, for a subscriber whose depth changed. `cursor` names
+   * its previous message, in the other view. `too-old` also where a SNAPSHOT is shorter.
+   */
+  conflatedFrom(held: ViewFeed, encoding: Encoding, version: number, cursor: number): Conflated {
+    this.#forgetConflated()
+    const key = `${held.view.depth} ${encoding} ${version} ${cursor}`
+    const known = this.#conflated.get(key)
+    if (known !== undefined) return known
+    const distance = ([BID, ASK] as const).map((side) => this.view.levelCount(side) - held.view.levelCount(side))
+    const isFar = distance.some((levels) => Math.abs(levels) > SMALL_VIEW_LEVELS)
+    const changes = isFar ? 'too-old' : this.view.changesFrom(held.view, version)
+    let conflated: Conflated
+    if (changes === 'too-old') conflated = 'too-old'
+    else if (changes.length === 0) conflated = 'nothing'
+    else {
+      const { market, instant, epoch } = this.#replica
+      const text = updateText(market, instant.milliseconds, changes, (change) => this.#levelText(change))
+      // It is no commit's message, so it covers none.
+      const stream = {
+        cursor: this.#cursors.token(epoch, this.view.changeVersion),
+        prev: held.#previousToken(cursor),
+        covers: 0,
+      }
+      const message = textMessage(encoding === BASE ? text : extendedText(text, stream))
+      conflated = { message, levelCount: changes.length }
+    }
     this.#conflated.set(key, conflated)
     return conflated
   }
@@ -378,10 +405,22 @@ export class ViewFeed {
     return text
   }
 
+  #previousToken(cursor: number): string | undefined {
+    const epoch = cursor === NONE ? undefined : this.#replica.previous.epochOf(cursor)
+    return epoch && this.#cursors.token(epoch, cursor)
+  }
+
+  #forgetConflated(): void {
+    const { version } = this.view
+    if (this.#conflatedVersion === version && this.#conflated.size < CONFLATED_UPDATES_KEPT) return
+    this.#conflated.clear()
+    this.#levelTexts.clear()
+    this.#conflatedVersion = version
+  }
+
   #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {
-    const { epoch, previous } = this.#replica
-    const prevEpoch = prevCursor === NONE ? undefined : previous.epochOf(prevCursor)
-    const prev = prevEpoch && this.#cursors.token(prevEpoch, prevCursor)
+    const { epoch } = this.#replica
+    const prev = this.#previousToken(prevCursor)
     return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers: prev === undefined ? 0 : covers }
   }
 

@@ -55,13 +55,17 @@ class FakeProcess extends EventEmitter {
   }
 
   count(total: number, ...clients: [string, number][]): void {
-    this.tell({ type: 'counts', counts: { total, clients } })
+    const holders = clients.map(([id, connections]) => [id, { connections, subscriptions: 2 * connections }] as const)
+    this.tell({ type: 'counts', counts: { total, holders } })
   }
 
   /** The others' connections, as it was sent them last. */
   get others() {
     const last = this.received.findLast((message) => message.type === 'others')
-    return last?.type === 'others' ? last.counts : undefined
+    if (last?.type !== 'others') return undefined
+    const { total, holders } = last.counts
+    for (const [, { connections, subscriptions }] of holders) expect(subscriptions).toBe(2 * connections)
+    return { total, clients: holders.map(([id, { connections }]) => [id, connections]) }
   }
 
   types(): string[] {

@@ -54,16 +54,16 @@ describe('draining', () => {
 test('connections are counted for each client until they have ended', () => {
   const stream = new LiveStream()
   const [first, second, other] = [stream.connect(), stream.connect(), stream.connect({ clientId: 'other' })]
-  expect([stream.hub.connectionsOfClient('client'), stream.hub.connectionsOfClient('other')]).toEqual([2, 1])
+  expect([stream.hub.useOf('client').connections, stream.hub.useOf('other').connections]).toEqual([2, 1])
   first.session.close('operator')
-  expect(stream.hub.connectionsOfClient('client')).toBe(2)
+  expect(stream.hub.useOf('client').connections).toBe(2)
   first.session.end()
   first.session.end()
-  expect(stream.hub.connectionsOfClient('client')).toBe(1)
+  expect(stream.hub.useOf('client').connections).toBe(1)
   second.session.end()
   other.session.end()
-  expect([stream.hub.connectionsOfClient('client'), stream.hub.connectionsOfClient('other')]).toEqual([0, 0])
-  expect(stream.hub.connectionsOfClient('nobody')).toBe(0)
+  expect([stream.hub.useOf('client').connections, stream.hub.useOf('other').connections]).toEqual([0, 0])
+  expect(stream.hub.useOf('nobody').connections).toBe(0)
   expect(stream.hub.sessions.size).toBe(0)
 })
 

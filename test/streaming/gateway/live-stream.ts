@@ -3,6 +3,7 @@
  * keep the exact text of every message. What the seeded simulation finds by chance is spelled out with this one.
  */
 import type { AccessToken } from '../../../src/access/clients/access-token.ts'
+import type { HeldPlans } from '../../../src/access/clients/plans/plan.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { EventStreams } from '../../../src/streaming/gateway/event-subscription.ts'
@@ -182,6 +183,8 @@ export interface LiveStreamOptions {
   readonly clock?: VirtualClock
   /** Absent: no session can follow events. */
   readonly events?: EventStreams
+  /** Absent: no plan bounds a session. */
+  readonly plansOf?: (token: AccessToken) => HeldPlans
 }
 
 export class LiveStream {
@@ -214,6 +217,7 @@ export class LiveStream {
       receipts: options.receipts?.(this.clock),
       random: () => this.random(),
       events: options.events,
+      ...(options.plansOf === undefined ? {} : { plansOf: options.plansOf }),
     })
   }
 

@@ -431,7 +431,7 @@ describe('the end of a connection', () => {
     client.session.end()
     client.session.end()
     expect(stream.hub.sessions.size).toBe(0)
-    expect(stream.hub.connectionsOfClient('client')).toBe(0)
+    expect(stream.hub.useOf('client').connections).toBe(0)
     const metrics = await stream.registry.metrics()
     expect(metrics).toMatch(/tidegate_subscriptions\{channel="market_data"\} 0/)
     expect(metrics).toMatch(/tidegate_subscriptions\{channel="heartbeat"\} 0/)

@@ -312,7 +312,7 @@ export class TortureService {
       connectionsPerClientMax: () => Number.POSITIVE_INFINITY,
       connectionsMax: () => Number.POSITIVE_INFINITY,
       connections: () => this.markets.hub.sessions.size,
-      connectionsOfClient: () => 0,
+      connectionsOf: () => 0,
       isDirectoryStale: () => false,
       isDraining: () => false,
     }

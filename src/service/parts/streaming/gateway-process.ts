@@ -55,7 +55,7 @@ async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<v
     events,
     receiptIssuer: () => issuer,
     others,
-    onCount: (clientId) => others.changed(clientId, hub),
+    onCount: (holders) => others.changed(holders, hub),
   })
   auditFollowed(parts, hub)
   const reload = createReload(parts, { replicas, importer, hub })

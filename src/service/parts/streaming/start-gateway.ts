@@ -12,7 +12,7 @@ import type { Problem } from '../../../platform/http/problem.ts'
 import { answerRefusal } from '../../../platform/http/websocket-handshake.ts'
 import { type EventSource, EventStreams } from '../../../streaming/gateway/event-subscription.ts'
 import { createGateway, type Gateway, type OtherConnections } from '../../../streaming/gateway/gateway.ts'
-import { Hub, type HubSettings } from '../../../streaming/gateway/hub.ts'
+import { Hub, type HubOptions, type HubSettings } from '../../../streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../streaming/gateway/metrics.ts'
 import type { MarketFollowing } from '../../../streaming/gateway/served-markets.ts'
 import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
@@ -39,7 +39,7 @@ interface GatewayPlace {
   readonly receiptIssuer: () => ReceiptIssuer | undefined
   /** Absent where no other process has the same limits. */
   readonly others?: OtherConnections
-  readonly onCount?: (clientId: string) => void
+  readonly onCount?: HubOptions['onCount']
   /** Absent where all markets are followed. */
   readonly following?: MarketFollowing | undefined
   readonly events: EventSource
@@ -49,7 +49,7 @@ interface GatewayPlace {
 export function startGateway(
   parts: GatewayParts,
   replicas: MarketReplicas,
-  { receiptIssuer, onCount, following, events, ...place }: GatewayPlace,
+  { receiptIssuer, onCount, following, events, others, ...place }: GatewayPlace,
 ): { readonly hub: Hub; readonly gateway: Gateway } {
   const { config, current } = parts
   const metrics = createGatewayMetrics(parts.metrics)
@@ -57,6 +57,8 @@ export function startGateway(
     ...parts,
     replicas: replicas.all,
     following,
+    others,
+    plansOf: (token) => parts.directory.plansOf(token),
     events: new EventStreams(events, parts.directory),
     metrics,
     receipts: createReceiptSigner(parts, receiptIssuer),
@@ -71,6 +73,7 @@ export function startGateway(
   const gateway = createGateway({
     ...parts,
     ...place,
+    others,
     hub,
     metrics,
     settings: {
