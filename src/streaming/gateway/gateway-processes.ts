@@ -8,7 +8,6 @@ import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../.
 import { Problem } from '../../platform/http/problem.ts'
 import { pageOfParts } from '../../platform/store/page-memory.ts'
 import type { SessionDetails } from './connection-document.ts'
-import { HolderCounts } from './holder-counts.ts'
 import type { ConnectionCounts, Questions, ToGatewayProcess } from './process-messages.ts'
 import {
   type ConnectionPart,
@@ -17,6 +16,7 @@ import {
   pageRequestOf,
   type ServedConnections,
 } from './served-connections.ts'
+import { HolderCounts } from './session-index.ts'
 import { COUNTS_MILLISECONDS } from './shared-counts.ts'
 import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts'
 

@@ -18,9 +18,9 @@ import { LogLimit } from '../../platform/base/log-limit.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { answerRefusal, type HandshakePeer, PendingHandshakes } from '../../platform/http/websocket-handshake.ts'
 import { authenticate, type HandshakeContext, refuseAdmission, refuseRequest } from './handshake.ts'
-import type { HolderUse } from './holder-counts.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import type { HolderUse } from './session-index.ts'
 import { SessionServer } from './session-server.ts'
 
 /** Handshake settings; each is the setting `stream.*` with the same name. */
@@ -91,10 +91,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake was aborted')
   }
   const causeOf = ({ token }: { readonly token: AccessToken }) => revocationCause(directory, token)
-  const endWatch = directory.onChange((affected) => {
-    hub.closeWhere(causeOf, affected)
-    hub.applyPlans(affected)
-  })
+  const endWatch = directory.onChange((affected) => hub.applyAccess(causeOf, affected))
 
   function noteRefusal({ status, code }: Problem, clientAddress: string): void {
     const passed = logLimit.admit(code)

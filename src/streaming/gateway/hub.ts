@@ -17,7 +17,6 @@ import type { Replica } from '../sequencing/replica.ts'
 import { DeliveryTimes } from './delivery-times.ts'
 import type { EventStreams } from './event-subscription.ts'
 import type { OtherConnections } from './gateway.ts'
-import { HolderCounts, type Holders, type HolderUse, sumOf, UNUSED } from './holder-counts.ts'
 import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { Chunk, type Outbox, type OutboxTotals, type TransportPort } from './outbox.ts'
@@ -25,7 +24,7 @@ import type { MarketEnd } from './protocol.ts'
 import type { SessionLimits } from './requests.ts'
 import { type ListedMarket, type MarketFollowing, ServedMarkets } from './served-markets.ts'
 import { type Heartbeat, Session, type SessionHost } from './session.ts'
-import { SessionIndex } from './session-index.ts'
+import { HolderCounts, type Holders, type HolderUse, SessionIndex, sumOf, UNUSED } from './session-index.ts'
 import type { LaggingParty, Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
@@ -155,18 +154,20 @@ export class Hub implements SessionHost {
     return session
   }
 
-  /** Closes every session for which `cause` returns a cause. With `affected`, only its sessions are asked about. */
-  closeWhere(cause: (session: Session) => CloseCause | undefined, affected?: AffectedTokens): void {
-    for (const session of affected === undefined ? this.sessions : this.#sessions.affectedBy(affected)) {
+  /** Closes every session for which `cause` returns a cause. */
+  closeWhere(cause: (session: Session) => CloseCause | undefined): void {
+    for (const session of this.sessions) {
       const found = cause(session)
       if (found !== undefined) session.close(found)
     }
   }
 
-  /** Serves the affected sessions by their present plans. */
-  applyPlans(affected: AffectedTokens): void {
-    for (const { requests, isOpen, token } of this.#sessions.affectedBy(affected)) {
-      if (isOpen) requests.applyPlans(this.plansOf(token))
+  /** Closes the affected sessions with a cause, and serves the others by their present plans. */
+  applyAccess(cause: (session: Session) => CloseCause | undefined, affected: AffectedTokens): void {
+    for (const session of this.#sessions.affectedBy(affected)) {
+      const found = cause(session)
+      if (found !== undefined) session.close(found)
+      else if (session.isOpen) session.requests.applyPlans(this.plansOf(session.token))
     }
   }
 

@@ -6,8 +6,8 @@ import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
 import type { TlsContext } from '../../platform/http/node-server.ts'
 import type { SessionDetails } from './connection-document.ts'
 import type { EventReply, EventRequest } from './event-link.ts'
-import type { HolderUse } from './holder-counts.ts'
 import type { ConnectionPart, ConnectionRequest, FoundConnection } from './served-connections.ts'
+import type { HolderUse } from './session-index.ts'
 
 /** The key that signs receipts, if they are enabled and there is one. */
 export interface ReceiptKey {

@@ -9,7 +9,6 @@ import { CHANNELS, type ChannelType } from '../../contract/channels.ts'
 import { STREAM_ERRORS } from '../../contract/stream-codes.ts'
 import type { CatchUp } from './catch-up.ts'
 import { type EventStreams, EventSubscription } from './event-subscription.ts'
-import type { HolderUse } from './holder-counts.ts'
 import type { InboundMessage } from './inbox.ts'
 import type { MarketStream } from './market-stream.ts'
 import type { Outbox } from './outbox.ts'
@@ -32,6 +31,7 @@ import {
   parseRequest,
   type RequestEntry,
 } from './protocol.ts'
+import type { HolderUse } from './session-index.ts'
 
 /** One session's limits; the settings `stream.*` with the same names. */
 export interface SessionLimits {

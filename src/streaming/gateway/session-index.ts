@@ -1,6 +1,6 @@
 /**
- * All sessions on this node, by client and customer, so that a change to a few clients visits only their sessions. It
- * keeps nothing about clients without a session.
+ * All sessions in this process, by client and customer, so that a change to a few clients visits only their sessions, and
+ * what each client and customer uses. It keeps nothing about clients without a session.
  */
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 
@@ -51,4 +51,51 @@ function removeFrom<Value>(index: Map<string, Set<Value>>, key: string, value: V
   const values = index.get(key)
   values?.delete(value)
   if (values?.size === 0) index.delete(key)
+}
+
+/** What a customer or client uses: connections, and subscriptions besides heartbeats. */
+export interface HolderUse {
+  readonly connections: number
+  readonly subscriptions: number
+}
+
+/** A token's customer and client. */
+export interface Holders {
+  readonly customerId: string
+  readonly clientId: string
+}
+
+export const UNUSED: HolderUse = { connections: 0, subscriptions: 0 }
+
+export function sumOf(one: HolderUse, other: HolderUse): HolderUse {
+  return {
+    connections: one.connections + other.connections,
+    subscriptions: one.subscriptions + other.subscriptions,
+  }
+}
+
+/** What each customer and client uses of a process, by its id. */
+export class HolderCounts {
+  readonly #uses = new Map<string, HolderUse>()
+
+  of(holderId: string): HolderUse {
+    return this.#uses.get(holderId) ?? UNUSED
+  }
+
+  add({ customerId, clientId }: Holders, difference: HolderUse): void {
+    for (const id of [customerId, clientId]) this.set(id, sumOf(this.of(id), difference))
+  }
+
+  set(holderId: string, use: HolderUse): void {
+    if (use.connections === 0 && use.subscriptions === 0) this.#uses.delete(holderId)
+    else this.#uses.set(holderId, use)
+  }
+
+  get holderIds(): Iterable<string> {
+    return this.#uses.keys()
+  }
+
+  clear(): void {
+    this.#uses.clear()
+  }
 }

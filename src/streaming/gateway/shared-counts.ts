@@ -4,9 +4,9 @@
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { OtherConnections } from './gateway.ts'
-import { HolderCounts, type Holders, type HolderUse } from './holder-counts.ts'
 import type { Hub } from './hub.ts'
 import type { ConnectionCounts } from './process-messages.ts'
+import { HolderCounts, type Holders, type HolderUse } from './session-index.ts'
 
 /** Between two reports: a process knows the others' connections within two of them. */
 export const COUNTS_MILLISECONDS = 50

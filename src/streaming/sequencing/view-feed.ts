@@ -9,6 +9,7 @@ import { ViewDigest } from '../market/digest.ts'
 import { ASK, BID, type LevelChange } from '../market/event.ts'
 import type { AttributedLevel } from '../market/venues.ts'
 import type { View } from '../market/view.ts'
+import { type Conflated, ConflatedUpdates } from './conflated-updates.ts'
 import { Cursors } from './cursor.ts'
 import {
   attributedLevelText,
@@ -46,9 +47,6 @@ const FRAME_LEVELS_MAX = Math.floor(FRAGMENT_BYTES_MAX / 26)
 /** A cached SNAPSHOT is used while the completing UPDATE has at most this share of its levels. */
 const COMPLETION_PART_MAX = 1 / 4
 
-/** Conflated updates cached per version: enough for a thousand subscribers whose sockets drain at once. */
-const CONFLATED_UPDATES_KEPT = 2_048
-
 /** Extended SNAPSHOTs cached per version, which differ in the previous message's cursor. */
 const EXTENDED_SNAPSHOTS_KEPT = 16
 
@@ -65,11 +63,6 @@ export interface Snapshot {
   readonly extended: Map<number, Message>
   head: MessageHead | undefined
 }
-
-/** The difference to a version: none, one UPDATE, or the journal no longer reaches back far enough. */
-export type Conflated = 'nothing' | 'too-old' | { readonly message: Message; readonly levelCount: number }
-
-type Earlier = { readonly version: number; readonly cursor: number; readonly isLate: boolean }
 
 /** A book's entry in a heartbeat. */
 interface SentStatus {
@@ -126,10 +119,7 @@ export class ViewFeed {
    * subscribers.
    */
   #isOversized: [base: boolean, extended: boolean] = [false, false]
-  readonly #conflated = new Map<number | string, Conflated>()
-  /** Level texts in these updates, by the view's object, which all of them share. */
-  readonly #levelTexts = new Map<LevelChange, string>()
-  #conflatedVersion = 0
+  readonly #updates: ConflatedUpdates
   #snapshot: Snapshot | undefined
   /** Version at which the cached SNAPSHOT was first requested. 0 = not yet. */
   #firstRequestVersion = 0
@@ -147,6 +137,13 @@ export class ViewFeed {
     const levelOf = (level: LevelChange) => (plain === undefined ? level : replica.attributed.levelOf(level))
     this.receipts = signer && new ViewReceipts({ signer, replica, view, cursors: this.#cursors, levels, levelOf })
     this.#changeInstant = view === replica.view ? replica.changeInstant : replica.instant
+    this.#updates = new ConflatedUpdates({
+      replica,
+      view,
+      levelTextOf: (change) => (plain === undefined ? levelText(replica.market, change) : this.#attributedText(change)),
+      changeInstant: () => this.#changeInstant,
+      streamOf: (...position) => this.#stream(...position),
+    })
   }
 
   get subscriberCount(): number {
@@ -215,51 +212,15 @@ export class ViewFeed {
    * unless it has to be later than the version `laterThan`.
    */
   conflated(encoding: Encoding, version: number, cursor: number, laterThan = NONE): Conflated {
-    const view = this.view
-    this.#forgetConflated()
-    const isLate = view.changeVersion <= laterThan
-    const key = encoding === BASE ? version : `${version} ${cursor} ${isLate}`
-    const known = this.#conflated.get(key)
-    if (known !== undefined) return known
-    const changes = view.changesSince(version)
-    let conflated: Conflated
-    if (changes === 'too-old') conflated = 'too-old'
-    else if (changes.length === 0) conflated = 'nothing'
-    else
-      conflated = { message: this.#update(encoding, changes, { version, cursor, isLate }), levelCount: changes.length }
-    this.#conflated.set(key, conflated)
-    return conflated
+    return this.#updates.since(encoding, { version, cursor, isLate: this.view.changeVersion <= laterThan })
   }
 
   /**
    * The one UPDATE from another view at `version` to this one now, for a subscriber whose depth changed. `cursor` names
-   * its previous message, in the other view. `too-old` also where a SNAPSHOT is shorter.
+   * its previous message, in the other view.
    */
   conflatedFrom(held: ViewFeed, encoding: Encoding, version: number, cursor: number): Conflated {
-    this.#forgetConflated()
-    const key = `${held.view.depth} ${encoding} ${version} ${cursor}`
-    const known = this.#conflated.get(key)
-    if (known !== undefined) return known
-    const distance = ([BID, ASK] as const).map((side) => this.view.levelCount(side) - held.view.levelCount(side))
-    const isFar = distance.some((levels) => Math.abs(levels) > SMALL_VIEW_LEVELS)
-    const changes = isFar ? 'too-old' : this.view.changesFrom(held.view, version)
-    let conflated: Conflated
-    if (changes === 'too-old') conflated = 'too-old'
-    else if (changes.length === 0) conflated = 'nothing'
-    else {
-      const { market, instant, epoch } = this.#replica
-      const text = updateText(market, instant.milliseconds, changes, (change) => this.#levelText(change))
-      // It is no commit's message, so it covers none.
-      const stream = {
-        cursor: this.#cursors.token(epoch, this.view.changeVersion),
-        prev: held.#previousToken(cursor),
-        covers: 0,
-      }
-      const message = textMessage(encoding === BASE ? text : extendedText(text, stream))
-      conflated = { message, levelCount: changes.length }
-    }
-    this.#conflated.set(key, conflated)
-    return conflated
+    return this.#updates.from(held.view, encoding, { version, cursor }, held.#previousToken(cursor))
   }
 
   /**
@@ -383,39 +344,9 @@ export class ViewFeed {
     this.#job = undefined
   }
 
-  #update(encoding: Encoding, changes: readonly LevelChange[], from: Earlier): Message {
-    const { version, cursor, isLate } = from
-    const { market, instant } = this.#replica
-    const textAt = ({ milliseconds }: Instant) =>
-      updateText(market, milliseconds, changes, (change) => this.#levelText(change))
-    if (encoding === BASE) return textMessage(textAt(instant))
-    const counted = this.view.commitsSince(cursor)
-    // The journal may no longer reach the cursor when nothing differed since: then only the commits after `version` count.
-    const covers = counted === 'too-old' ? (this.view.commitsSince(version) as number) : counted
-    const stream = this.#stream(this.view.changeVersion, cursor, covers)
-    return textMessage(extendedText(textAt(covers === 1 && !isLate ? this.#changeInstant : instant), stream))
-  }
-
-  #levelText(change: LevelChange): string {
-    let text = this.#levelTexts.get(change)
-    if (text === undefined) {
-      text = this.#plain === undefined ? levelText(this.#replica.market, change) : this.#attributedText(change)
-      this.#levelTexts.set(change, text)
-    }
-    return text
-  }
-
   #previousToken(cursor: number): string | undefined {
     const epoch = cursor === NONE ? undefined : this.#replica.previous.epochOf(cursor)
     return epoch && this.#cursors.token(epoch, cursor)
-  }
-
-  #forgetConflated(): void {
-    const { version } = this.view
-    if (this.#conflatedVersion === version && this.#conflated.size < CONFLATED_UPDATES_KEPT) return
-    this.#conflated.clear()
-    this.#levelTexts.clear()
-    this.#conflatedVersion = version
   }
 
   #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {

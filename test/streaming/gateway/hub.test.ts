@@ -91,7 +91,7 @@ test('closeWhere asks only about the sessions that a change affects', () => {
       asked.push(token.clientId)
       return undefined
     }
-    stream.hub.closeWhere(ask, { all: false, customerIds: new Set(), clientIds: new Set(), ...affected })
+    stream.hub.applyAccess(ask, { all: false, customerIds: new Set(), clientIds: new Set(), ...affected })
     return asked
   }
   expect(askedFor({})).toEqual([])

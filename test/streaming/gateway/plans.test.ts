@@ -5,7 +5,7 @@ import { ASK, BID } from '../../../src/streaming/market/event.ts'
 import { digestOf } from '../../support/extended-verifier.ts'
 import { deepBook, type LiveClient, LiveStream, type Message, rebuild } from './live-stream.ts'
 
-const EVERYONE = { all: true, customerIds: new Set<string>(), clientIds: new Set<string>() }
+const ALL = { all: true, customerIds: new Set<string>(), clientIds: new Set<string>() }
 
 class PlannedStream extends LiveStream {
   #plans: HeldPlans = []
@@ -21,7 +21,7 @@ class PlannedStream extends LiveStream {
       const holder = names[at] ?? 'client'
       return { plan: { name: `the-${holder}s`, ...plan }, holder, holderId: holder }
     })
-    this.hub.applyPlans(EVERYONE)
+    this.hub.applyAccess(() => undefined, ALL)
     this.clock.settle()
   }
 }

@@ -1,7 +1,7 @@
 /** A gateway process's side of the connection counts. */
 import { expect, test } from 'vitest'
-import { HolderCounts } from '../../../src/streaming/gateway/holder-counts.ts'
 import type { ConnectionCounts } from '../../../src/streaming/gateway/process-messages.ts'
+import { HolderCounts } from '../../../src/streaming/gateway/session-index.ts'
 import { SharedCounts } from '../../../src/streaming/gateway/shared-counts.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
