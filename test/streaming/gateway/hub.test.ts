@@ -81,7 +81,7 @@ test('closeWhere closes sessions with a cause, each with its own', () => {
   expect(closed.transport.closed?.code).toBe(1001)
 })
 
-test('closeWhere asks only about the sessions that a change affects', () => {
+test('a change of access asks only about the sessions that a change affects', () => {
   const stream = new LiveStream()
   const clientIds = ['a', 'b', 'b', 'c']
   for (const clientId of clientIds) stream.connect({ clientId })
