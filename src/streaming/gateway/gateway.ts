@@ -20,7 +20,7 @@ import { answerRefusal, type HandshakePeer, PendingHandshakes } from '../../plat
 import { authenticate, type HandshakeContext, refuseAdmission, refuseRequest } from './handshake.ts'
 import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { HolderUse } from './session-index.ts'
+import type { OtherConnections } from './session-index.ts'
 import { SessionServer } from './session-server.ts'
 
 /** Handshake settings; each is the setting `stream.*` with the same name. */
@@ -42,11 +42,6 @@ export interface GatewayOptions {
   readonly log: Log
   readonly metrics: GatewayMetrics
   readonly settings: GatewaySettings
-}
-
-export interface OtherConnections {
-  readonly total: number
-  useOf(holderId: string): HolderUse
 }
 
 export interface Gateway {

@@ -16,7 +16,6 @@ import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { DeliveryTimes } from './delivery-times.ts'
 import type { EventStreams } from './event-subscription.ts'
-import type { OtherConnections } from './gateway.ts'
 import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { Chunk, type Outbox, type OutboxTotals, type TransportPort } from './outbox.ts'
@@ -24,7 +23,7 @@ import type { MarketEnd } from './protocol.ts'
 import type { SessionLimits } from './requests.ts'
 import { type ListedMarket, type MarketFollowing, ServedMarkets } from './served-markets.ts'
 import { type Heartbeat, Session, type SessionHost } from './session.ts'
-import { HolderCounts, type Holders, type HolderUse, SessionIndex, sumOf, UNUSED } from './session-index.ts'
+import { HolderCounts, type Holders, type HolderUse, type OtherConnections, SessionIndex } from './session-index.ts'
 import type { LaggingParty, Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
@@ -130,7 +129,7 @@ export class Hub implements SessionHost {
 
   /** What a customer or client uses here and at the other processes. */
   useOf(holderId: string): HolderUse {
-    return sumOf(this.uses.of(holderId), this.#options.others?.useOf(holderId) ?? UNUSED)
+    return this.uses.totalOf(holderId, this.#options.others)
   }
 
   plansOf(token: AccessToken): HeldPlans {

@@ -59,15 +59,21 @@ export interface HolderUse {
   readonly subscriptions: number
 }
 
+/** Connections at other processes that have the same limits. */
+export interface OtherConnections {
+  readonly total: number
+  useOf(holderId: string): HolderUse
+}
+
 /** A token's customer and client. */
 export interface Holders {
   readonly customerId: string
   readonly clientId: string
 }
 
-export const UNUSED: HolderUse = { connections: 0, subscriptions: 0 }
+const UNUSED: HolderUse = { connections: 0, subscriptions: 0 }
 
-export function sumOf(one: HolderUse, other: HolderUse): HolderUse {
+function sumOf(one: HolderUse, other: HolderUse): HolderUse {
   return {
     connections: one.connections + other.connections,
     subscriptions: one.subscriptions + other.subscriptions,
@@ -80,6 +86,11 @@ export class HolderCounts {
 
   of(holderId: string): HolderUse {
     return this.#uses.get(holderId) ?? UNUSED
+  }
+
+  /** With its use at other processes. */
+  totalOf(holderId: string, others: OtherConnections | undefined): HolderUse {
+    return sumOf(this.of(holderId), others?.useOf(holderId) ?? UNUSED)
   }
 
   add({ customerId, clientId }: Holders, difference: HolderUse): void {

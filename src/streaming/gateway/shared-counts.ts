@@ -3,10 +3,9 @@
  * the main process a moment after a change, and the others' come back as often. A limit may be exceeded by what arrives in between.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
-import type { OtherConnections } from './gateway.ts'
 import type { Hub } from './hub.ts'
 import type { ConnectionCounts } from './process-messages.ts'
-import { HolderCounts, type Holders, type HolderUse } from './session-index.ts'
+import { HolderCounts, type Holders, type HolderUse, type OtherConnections } from './session-index.ts'
 
 /** Between two reports: a process knows the others' connections within two of them. */
 export const COUNTS_MILLISECONDS = 50
