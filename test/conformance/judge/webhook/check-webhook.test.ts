@@ -11,10 +11,12 @@ import { createEventSender } from '../../../../src/conformance/stimulus/events.t
 import { createSystemClock } from '../../../../src/platform/base/clock.ts'
 import { once } from '../../../support/awaited.ts'
 import { runCommand, startProgram } from '../../../support/command-line.ts'
+import { pythonWith } from '../../../support/python.ts'
 
 const KEY = Buffer.alloc(33, 9)
 const SECRET = `whsec_${KEY.toString('base64')}`
-const EXAMPLE = join(import.meta.dirname, '../../../../examples/webhook/receiver.mjs')
+const EXAMPLES = join(import.meta.dirname, '../../../../examples/webhook')
+const PYTHON = pythonWith('http.server')
 
 /** The defects of a receiver. */
 interface Mistakes {
@@ -114,8 +116,11 @@ it('a slow receiver of webhooks is named with the time that it took', async () =
   expect(results.at(-1)).toMatchObject({ name: 'in-time', violation: expect.stringMatching(/^the slowest took \d+/) })
 })
 
-it('the example receiver passes check-webhook, and handles each event once', async () => {
-  const program = startProgram(process.execPath, [EXAMPLE], {
+it.skipIf(PYTHON === undefined).each([
+  ['Node', process.execPath, 'receiver.mjs'],
+  ['Python', PYTHON as string, 'receiver.py'],
+])('the example receiver in %s passes check-webhook, and handles each event once', async (_, file, example) => {
+  const program = startProgram(file, [join(EXAMPLES, example)], {
     cwd: folder,
     env: { ...process.env, PORT: '0', TIDEGATE_WEBHOOK_SECRET: SECRET },
   })
