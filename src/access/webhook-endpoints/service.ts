@@ -62,6 +62,9 @@ export interface ChangedEndpoint {
 
 type Tables = EndpointTables & AuthTables
 
+/** Endpoints that one customer may ever create: deleted ones stay in the store. */
+const MADE_MAX = 1_000
+
 /** @throws {Problem} 503 without an encryption key */
 export async function createEndpoint(
   transaction: Transaction<Tables>,
@@ -74,11 +77,9 @@ export async function createEndpoint(
   // The customer's other creations wait here, so they count this one.
   await lockCustomer(transaction, customerId)
   await requireClient(transaction, customerId, clientId)
-  const used = await countEndpoints(transaction, customerId)
-  if (used >= endpointsMax) {
-    const detail = `endpoints_max: the customer has ${used} of at most ${endpointsMax} webhook endpoints`
-    throw new Problem('quota_exceeded', detail, { meta: { limit: endpointsMax, used } })
-  }
+  const { used, made } = await countEndpoints(transaction, customerId)
+  if (used >= endpointsMax) throw quotaExceeded('webhook endpoints', used, endpointsMax)
+  if (made >= MADE_MAX) throw quotaExceeded('webhook endpoints, also deleted ones', made, MADE_MAX)
   const id = newId()
   const secret = newSecret()
   const endpoint = { id, customer_id: customerId, client_id: clientId, url, types }
@@ -198,6 +199,12 @@ async function requireClient(transaction: Transaction<Tables>, customerId: strin
   if ((await query.where('customer_id', '=', customerId).executeTakeFirst()) !== undefined) return
   const detail = 'the customer has no client with this id'
   throw new Problem('not_found', `client_id: ${detail}`, { errors: [{ pointer: '/client_id', detail }] })
+}
+
+function quotaExceeded(what: string, used: number, limit: number): Problem {
+  return new Problem('quota_exceeded', `the customer has ${used} of at most ${limit} ${what}`, {
+    meta: { limit, used },
+  })
 }
 
 /** A query may contain a credential. */

@@ -72,13 +72,16 @@ export async function insertEndpoint(
   return (await endpointsOf(transaction).where('id', '=', id).executeTakeFirst()) ?? noEndpoint()
 }
 
-/** The number of a customer's endpoints. */
-export async function countEndpoints(transaction: Transaction<EndpointTables>, customerId: string): Promise<number> {
-  const { rows } = await sql<{ readonly number: number }>`
-    select count(*)::integer as number from webhook_endpoints
-    where customer_id = ${customerId} and status <> 'DELETED'
+/** The number of a customer's endpoints, without and with the deleted ones. */
+export async function countEndpoints(
+  transaction: Transaction<EndpointTables>,
+  customerId: string,
+): Promise<{ readonly used: number; readonly made: number }> {
+  const { rows } = await sql<{ readonly used: number; readonly made: number }>`
+    select (count(*) filter (where status <> 'DELETED'))::integer as used, count(*)::integer as made
+    from webhook_endpoints where customer_id = ${customerId}
   `.execute(transaction)
-  return rows[0]?.number ?? 0
+  return rows[0] ?? { used: 0, made: 0 }
 }
 
 /** @param customerId the only customer whose endpoints may be read. Absent: any */

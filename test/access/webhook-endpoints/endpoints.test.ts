@@ -93,6 +93,18 @@ describe('creating a webhook endpoint', () => {
     await newEndpoint(caller)
   })
 
+  it('a customer creates at most 1,000 endpoints, also deleted ones', async () => {
+    const caller = await node.newCustomer()
+    const { id } = await newEndpoint(caller)
+    await sql`
+      insert into webhook_endpoints (id, customer_id, client_id, url, types, status, secrets, passed_sequence, created_at)
+      select gen_random_uuid(), customer_id, client_id, url, types, 'DELETED', '[]', 0, created_at
+      from webhook_endpoints, generate_series(1, 999) where id = ${id}
+    `.execute(node.db.tables())
+    const answer = await caller.call('POST', PATH, { url: URL })
+    expect(answer.body).toMatchObject({ code: 'quota_exceeded', meta: { limit: 1_000, used: 1_000 } })
+  })
+
   it('unknown types and members are refused', async () => {
     for (const changes of [{ types: ['unknown'] }, { types: null }, { status: 'ACTIVE' }, { secret: 'whsec_' }]) {
       expect((await customer.call('POST', PATH, { url: URL, ...changes })).status).toBe(400)
