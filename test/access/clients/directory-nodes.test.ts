@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { createSecret, ensureClient } from '../../../src/access/clients/clients.ts'
 import { changeCustomer, ensureCustomer } from '../../../src/access/clients/customers.ts'
+import { changePlan, createPlan } from '../../../src/access/clients/plans/store.ts'
 import { STREAM_SCOPE } from '../../../src/contract/scopes.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { openPostgres } from '../../../src/platform/store/postgres.ts'
@@ -109,5 +110,26 @@ describe.each(CUTS.slice(0, inject('engine') === 'embedded' ? 1 : 2))('at the ot
     await setStreaming(first.customer.id, true)
     await there.until((directory) => directory.customer(first.customer.id)?.streaming === true)
     expect(await there.status(first.token)).toBe(426)
+  })
+
+  it('a plan, and a change of it, bounds its handshakes, and no others', async () => {
+    const { first, second } = await openStreams()
+    const [name, customerId] = [`plan-${number}`, first.customer.id]
+    const boundThere = (most: number) =>
+      there.until((directory) => {
+        const [held] = directory.plansOf({ customerId, clientId: '', tokenId: '', keyId: '', issuedAtSeconds: 0 })
+        return held?.plan.connectionsMax === most
+      })
+    cut()
+    await write(stores[0], async (transaction) => {
+      await createPlan(transaction, 'test', name, { connections_max: 1 })
+      await changeCustomer(transaction, 'test', customerId, { plan: name })
+    })
+    await boundThere(1)
+    expect([await there.status(first.token), await there.status(second.token)]).toEqual([429, 426])
+    await write(stores[0], (transaction) => changePlan(transaction, 'test', name, { connections_max: 2 }))
+    await boundThere(2)
+    expect(await there.status(first.token)).toBe(426)
+    expect(first.socket.readyState).toBe(first.socket.OPEN)
   })
 })
