@@ -118,6 +118,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
                   {document.streaming ? 'On the allow list' : 'Not allowed'}
                 </Badge>,
               ],
+              ['Plan', document.plan],
               ['Id', <Id key="i" of={document.id} />],
               [
                 'Records',
@@ -162,6 +163,9 @@ function CustomerActions({ customer, reload }: { readonly customer: Schema<'Cust
     })
   return (
     <>
+      <button type="button" onClick={() => askPlan(customer, reload)}>
+        Change plan
+      </button>
       <button
         type="button"
         onClick={() =>
@@ -208,6 +212,26 @@ function CustomerActions({ customer, reload }: { readonly customer: Schema<'Cust
       </button>
     </>
   )
+}
+
+function askPlan({ id, name, plan }: Schema<'Customer'>, reload: () => void): void {
+  ask({
+    title: `Plan of ${name}`,
+    consequence: (
+      <p>
+        It bounds the stream and the REST API at once: subscriptions outside the plan end, and books get its depth. The
+        plan <code>unlimited</code> has no bounds.
+      </p>
+    ),
+    confirm: 'Save',
+    fourEyes: 'controls',
+    fields: [{ name: 'plan', label: 'Plan', kind: 'text', hint: 'as in tidegate admin plan list', initial: plan }],
+    run: ({ plan: typed }) => call('PATCH', `/customers/${id}`, { plan: typed }),
+    done: () => {
+      reload()
+      return `${name} has the plan`
+    },
+  })
 }
 
 function ClientsCard({
