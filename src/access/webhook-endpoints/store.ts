@@ -127,8 +127,19 @@ export async function changeEndpoint(
       disabled_reason = case when ${status ?? null}::text is null then disabled_reason end
     where id = ${id}
   `.execute(transaction)
-  if (status === 'ACTIVE' || url !== undefined) await restart(transaction, id)
+  if (status === 'DELETED') await forgetWork(transaction, id)
+  else if (status === 'ACTIVE' || url !== undefined) await restart(transaction, id)
   return (await endpointsOf(transaction).where('id', '=', id).executeTakeFirst()) ?? noEndpoint()
+}
+
+/** Nothing waits for a deleted endpoint, not even a test. */
+async function forgetWork(transaction: Transaction<EndpointTables>, id: string): Promise<void> {
+  await sql`
+    with endpoint as (
+      update webhook_endpoints set test_id = null, next_attempt_at = null where id = ${id}
+    )
+    delete from webhook_backlogs where endpoint_id = ${id}
+  `.execute(transaction)
 }
 
 /** Forgets earlier failures. */

@@ -312,6 +312,28 @@ it('a paused endpoint gets a test and no events, and afterwards everything since
   expect(stand.names().slice(1)).toEqual(['a', 'b'])
 })
 
+it('a deleted endpoint gets nothing more, neither what waits nor a requested test', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  const path = `/v2/webhooks/endpoints/${endpoint.id}`
+  await stand.sender.start()
+  stand.answer = () => 500
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the failure', async () => (await deliveriesOf(customer, endpoint.id)).length === 1)
+  await stand.sender.stop()
+  await customer.call('POST', `${path}/test`)
+  await customer.call('DELETE', path)
+  stand.sender = stand.newSender()
+  await stand.sender.start()
+  await stand.letPass()
+  await stand.idle()
+  expect(stand.received.length).toBe(1)
+  const { rows } = await sql`select from webhook_backlogs where endpoint_id = ${endpoint.id}`.execute(
+    stand.node.db.tables(),
+  )
+  expect(rows).toEqual([])
+})
+
 it('both secrets sign until the rotation ends', async () => {
   const customer = await stand.node.newCustomer()
   const { secret: old, ...endpoint } = await stand.newEndpoint(customer)
