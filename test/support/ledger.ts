@@ -38,6 +38,9 @@ export async function addOwner(db: Db): Promise<Owner> {
     values (${accountId}, ${customerId}, 'alice', '{}', '[]', 'BROKERAGE', 'APPROVED', false, false, ${profileId}, now(),
       now())
   `.execute(db.tables())
+  await sql`
+    insert into audit (actor, action, subject, detail) values ('operator', 'account.create', ${accountId}, '{}')
+  `.execute(db.tables())
   return { customerId, profileId, accountId }
 }
 

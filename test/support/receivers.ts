@@ -51,6 +51,10 @@ export async function createReceivers(
         select address_id, customer, profile, account, 'ETHEREUM', ${CRYPTO_NETWORKS.ETHEREUM}, address,
           'NO_CONVERSION', '{}', now()
         from made
+      ), audited as (
+        insert into audit (actor, action, subject, detail)
+        select 'operator', action, subject, '{}'
+        from made, lateral (values ('account.create', account::text), ('rule.create', rule::text)) as done (action, subject)
       )
       insert into rules (id, customer_id, ref_id, profile_id, account_id, status, source_asset, destination_asset, source,
         destination, deposit_address_id, created_at)

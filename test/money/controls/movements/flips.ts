@@ -38,7 +38,14 @@ async function store(party: Party, db: Db): Promise<void> {
     : sql`select ${profileId}::uuid, 'BTC', 1 where false`
   for (const statement of [
     sql`update customers set enabled = ${party.isEnabled} where id = ${customerId}`,
-    sql`update accounts set admin_disabled = ${party.isBlocked}, review_status = ${status} where id = ${accountId}`,
+    sql`
+      with changed as (
+        update accounts set admin_disabled = ${party.isBlocked}, review_status = ${status}
+        where id = ${accountId} and (admin_disabled, review_status) is distinct from (${party.isBlocked}, ${status})
+        returning id
+      )
+      insert into audit (actor, action, subject, detail) select 'operator', 'account.review', id, '{}' from changed
+    `,
     sql`update destinations set status = ${party.isPayeeUsable ? 'ACTIVE' : 'PENDING'} where customer_id = ${customerId}`,
     sql`delete from balances where profile_id = ${profileId} and asset = 'BTC'`,
     sql`insert into balances (profile_id, asset, receivable) ${owed}`,
