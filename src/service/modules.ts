@@ -6,6 +6,7 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { createGuard, type GuardOptions } from '../access/clients/guard.ts'
 import { OPERATOR_CALLS } from '../contract/operator-calls.ts'
 import { Problem } from '../platform/http/problem.ts'
+import type { MarketDataRoutesOptions } from '../streaming/rest/market-data-routes.ts'
 import { MONEY_ROLES } from './config/roles.ts'
 import { type DoctorOptions, registerDoctorRoutes } from './doctor/doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './health/overview.ts'
@@ -19,6 +20,7 @@ import {
 import { controlRoutes, type MoneyOperatorOptions, moneyOperatorRoutes } from './parts/money/operator-routes.ts'
 import { accountRoutes, type MoneyPublicOptions, moneyPublicRoutes } from './parts/money/public-routes.ts'
 import {
+  marketDataRoutes,
   type StreamingOperatorOptions,
   type StreamingPublicOptions,
   streamingOperatorRoutes,
@@ -43,11 +45,11 @@ export interface OperatorModulesOptions
 
 type MoneyParts = Pick<MoneyOperatorOptions, 'quotas' | 'ledgerState' | 'converter'>
 
-/** What processes without the role `api` serve of the public API. */
-export function streamingModules(
-  options: GuardOptions & Omit<StreamingPublicOptions, 'guard'>,
+/** What a process with the role `gateway` and without `api` serves of the public API. */
+export function gatewayModules(
+  options: GuardOptions & Omit<MarketDataRoutesOptions, 'guard'>,
 ): readonly ModuleRoutes[] {
-  return streamingPublicRoutes({ ...options, guard: createGuard(options) })
+  return [marketDataRoutes({ ...options, guard: createGuard(options) })]
 }
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {

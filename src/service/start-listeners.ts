@@ -13,7 +13,7 @@ import type { Readiness } from './health/readiness.ts'
 import { createOperatorListener, type OperatorListener } from './listeners/operator-listener.ts'
 import { createPublicListener } from './listeners/public-listener.ts'
 import { tlsFilesOf } from './listeners/tls-settings.ts'
-import { operatorModules, publicModules, streamingModules } from './modules.ts'
+import { gatewayModules, operatorModules, publicModules } from './modules.ts'
 import type { Access } from './parts/access/access.ts'
 import type { Money } from './parts/money/money.ts'
 import type { Parts } from './parts/parts.ts'
@@ -119,7 +119,7 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
     modules: servesRest
       ? publicModules({ ...parts, ...access, ...money, ...marketData, db })
       : isGateway
-        ? streamingModules({ ...parts, ...marketData })
+        ? gatewayModules({ ...parts, ...marketData })
         : [],
     log,
     metrics,

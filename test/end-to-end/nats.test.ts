@@ -154,6 +154,23 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const headers = { authorization: `Bearer ${await newToken(feed)}` }
       const answers = await Promise.all([feed, gateway].map(({ http }) => fetch(`${http}/v2/markets`, { headers })))
       expect(answers.map(({ status }) => status)).toEqual([200, 404])
+      const scope = 'exchange:read_marketdata'
+      const { customerId } = await feed.operator.createClient()
+      const made = await feed.operator.call<{ client_id: string; client_secret: string }>(
+        'POST',
+        `/customers/${customerId}/clients`,
+        () => ({ name: 'books', scopes: [scope] }),
+      )
+      const { client_id, client_secret } = made
+      const form = { grant_type: 'client_credentials', client_id, client_secret, scope }
+      const granted = await fetch(`${feed.http}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
+      const { access_token: booksToken } = (await granted.json()) as { access_token: string }
+      const books = await Promise.all(
+        [feed, gateway].map(({ http }) =>
+          fetch(`${http}/v2/markets/BTCUSD/order-book?depth=1`, { headers: { authorization: `Bearer ${booksToken}` } }),
+        ),
+      )
+      expect(books.map(({ status }) => status)).toEqual([503, 200])
     })
 
     test.skipIf(!canSharePorts())('two gateways of one machine share a port (needs Node.js 22.12)', async () => {

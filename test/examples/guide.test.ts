@@ -12,8 +12,8 @@ const PAGES = [
   'docs/tutorials/first-deposit.md',
   'docs/how-to/test-your-publisher.md',
 ]
-/** It links examples and shows none of their code. */
-const WITHOUT_CODE = ['docs/how-to/screening.md']
+/** They link examples and show none of their code. */
+const WITHOUT_CODE = ['docs/how-to/screening.md', 'docs/how-to/webhooks.md']
 const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8')
 
 const examples = readdirSync(join(ROOT, 'examples'), { recursive: true, withFileTypes: true })

@@ -7,7 +7,9 @@ from .events import CustomerEvent, Events
 from .executions import Executions
 from .levels import Level, VenueShare
 from .messages import Execution, ExecutionGap, InstrumentState
+from .polled_events import polled_events
 from .price import HeldBook, KeptBook, PriceCheck, verify_price
+from .pushed_events import PushedEvents
 from .recording import recorded_book
 from .stream_client import Connected, Disconnected, Resync, StreamClient, StreamEvent
 from .top_of_book import Top, TopOfBook
@@ -33,6 +35,7 @@ __all__ = [
     "KeptBook",
     "Level",
     "PriceCheck",
+    "PushedEvents",
     "Resync",
     "StreamClient",
     "StreamEvent",
@@ -40,6 +43,7 @@ __all__ = [
     "Top",
     "TopOfBook",
     "VenueShare",
+    "polled_events",
     "recorded_book",
     "verify_price",
     "verify_webhook",

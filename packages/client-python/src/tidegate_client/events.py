@@ -24,12 +24,16 @@ QUEUED_MAX = 10_000
 CustomerEvent = dict[str, Any]
 
 
+def check_after(after: int | None) -> None:
+    if after is not None and (not isinstance(after, int) or isinstance(after, bool) or after < 0):
+        raise TidegateError("INVALID_ARGUMENT", f"after is {after!r}: it must be a sequence, a whole number from 0 on")
+
+
 class Events:
     """Loop over it once: several loops would share the events."""
 
     def __init__(self, credentials: Credentials, after: int | None, on_end: Callable[["Events"], None]) -> None:
-        if after is not None and (not isinstance(after, int) or isinstance(after, bool) or after < 0):
-            raise TidegateError("INVALID_ARGUMENT", f"after is {after!r}: it must be a sequence, a whole number from 0 on")
+        check_after(after)
         self._on_end = on_end
         self._queue: deque[CustomerEvent] = deque()
         # The last queued sequence, or the one to begin after.

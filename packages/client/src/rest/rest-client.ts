@@ -121,16 +121,22 @@ export class RestClient {
     checkAfter(after)
     const withSignal = signal === undefined ? {} : { signal }
     let last = after
+    // The list's start and its next page. A page may have no visible event and still be followed by others.
+    let start = after
+    let cursor: string | undefined
     let hasWorked = false
     while (true) {
       let items: readonly CustomerEvent[] = []
-      let isEnd = true
+      let isMore = false
       try {
-        const query = last === undefined ? { order: 'DESC' as const, limit: 1 } : { after: String(last), limit: 1_000 }
+        const next = cursor === undefined ? {} : { page_cursor: cursor }
+        const query =
+          start === undefined ? { order: 'DESC' as const, limit: 1 } : { after: String(start), limit: 1_000, ...next }
         const page = await this.get('/v2/events', { query, ...withSignal })
-        if (last === undefined) last = page.items[0]?.sequence ?? 0
+        if (start === undefined) last = page.items[0]?.sequence ?? 0
         else items = page.items
-        isEnd = page.next_page_cursor === undefined
+        cursor = start === undefined ? undefined : page.next_page_cursor
+        isMore = cursor !== undefined
         hasWorked = true
       } catch (error) {
         if (error instanceof ApiProblem && error.code === 'events_expired')
@@ -141,7 +147,9 @@ export class RestClient {
         yield event
         last = event.sequence
       }
-      if (isEnd) await sleep(this.#platform, pollSeconds * 1_000, signal)
+      if (isMore) continue
+      if (cursor === undefined) start = last
+      await sleep(this.#platform, pollSeconds * 1_000, signal)
     }
   }
 

@@ -18,7 +18,12 @@ export interface StreamingOperatorOptions extends Omit<StreamOperatorRoutesOptio
 export type StreamingPublicOptions = MarketRoutesOptions & MarketDataRoutesOptions
 
 export function streamingPublicRoutes(options: StreamingPublicOptions): readonly ModuleRoutes[] {
-  return [(app) => registerMarketRoutes(app, options), (app) => registerMarketDataRoutes(app, options)]
+  return [(app) => registerMarketRoutes(app, options), marketDataRoutes(options)]
+}
+
+/** Books and trades. */
+export function marketDataRoutes(options: MarketDataRoutesOptions): ModuleRoutes {
+  return (app) => registerMarketDataRoutes(app, options)
 }
 
 /** Relative to `/admin/v1`. */
