@@ -161,7 +161,7 @@ describe('events by polling', () => {
       '?order=DESC&limit=1',
       '?after=3&limit=1000',
       '?after=3&limit=1000',
-      '?after=6&limit=1000',
+      '?after=3&limit=1000&page_cursor=x',
     ])
   })
 })

@@ -2,24 +2,29 @@
 packages/client-python/tests`.
 """
 
+import asyncio
 import base64
 import json
 import unittest
 from decimal import Decimal
 from typing import Any
+from unittest import mock
 
 from tidegate_client import (
     Book,
     BookChange,
     Credentials,
     DigestMatch,
+    EventsExpired,
     ExecutionGap,
     Executions,
     Level,
+    PushedEvents,
     TidegateError,
     Top,
     TopOfBook,
     VenueShare,
+    polled_events,
     verify_webhook,
 )
 from tidegate_client.book_content import BookContent
@@ -90,6 +95,73 @@ class WebhookTest(unittest.TestCase):
         with self.assertRaises(TidegateError) as raised:
             verify_webhook(self.body, self.headers, ["hunter2"], now=1_764_000_000)
         self.assertEqual(raised.exception.code, "INVALID_ARGUMENT")
+
+
+class EventsTest(unittest.TestCase):
+    def test_pushed_events_are_given_once_in_order_and_answered_when_processed(self) -> None:
+        async def run() -> None:
+            events = PushedEvents(after=1)
+            await events.push({"sequence": 1})
+            pushes = [asyncio.create_task(events.push({"sequence": number})) for number in (3, 2, 3)]
+            await asyncio.sleep(0)
+            seen = []
+            async for event in events:
+                seen.append(event["sequence"])
+                if len(seen) == 1:
+                    await asyncio.sleep(0)
+                    self.assertFalse(any(push.done() for push in pushes))
+                if len(seen) == 2:
+                    break
+            self.assertEqual(seen, [2, 3])
+            await pushes[1]
+            events.close()
+            for push in (pushes[0], pushes[2]):
+                with self.assertRaises(TidegateError) as raised:
+                    await push
+                self.assertEqual(raised.exception.code, "CLOSED")
+            await events.push({"sequence": 2})
+
+        asyncio.run(run())
+
+    def test_polled_events_follow_pages_without_events_and_wait_for_the_service(self) -> None:
+        answers: list[tuple[int, dict[str, Any], float]] = [
+            (200, {"items": [{"sequence": 3}]}, 0),
+            (200, {"items": [], "next_page_cursor": "c1"}, 0),
+            (503, {"detail": "starting"}, 0),
+            (200, {"items": [{"sequence": 9}]}, 0),
+            (410, {"code": "events_expired", "meta": {"oldest_sequence": 20}}, 0),
+        ]
+        asked: list[str] = []
+
+        def fetch(request: Any) -> tuple[int, dict[str, Any], float]:
+            asked.append(request.full_url.split("?")[1])
+            return answers.pop(0)
+
+        async def token(_source: object) -> str:
+            return "token"
+
+        async def no_wait(_seconds: float) -> None:
+            return None
+
+        async def run() -> list[int]:
+            credentials = Credentials("id", "secret", "https://example.com", "wss://example.com")
+            seen = []
+            with self.assertRaises(EventsExpired) as raised:
+                async for event in polled_events(credentials, "https://example.com/"):
+                    seen.append(event["sequence"])
+            self.assertEqual(raised.exception.oldest_sequence, 20)
+            return seen
+
+        module = "tidegate_client.polled_events"
+        with (
+            mock.patch(f"{module}._fetch", fetch),
+            mock.patch(f"{module}.TokenSource.token", token),
+            mock.patch(f"{module}.asyncio.sleep", no_wait),
+        ):
+            self.assertEqual(asyncio.run(run()), [9])
+        start = "after=3&limit=1000"
+        following = f"{start}&page_cursor=c1"
+        self.assertEqual(asked, ["order=DESC&limit=1", start, following, following, "after=9&limit=1000"])
 
 
 SNAPSHOT: tuple[Pairs, Pairs] = ([("100.00", "1.5000"), ("99.99", "0.0001")], [("100.01", "12345678.9012"), ("200.00", "1.0000")])

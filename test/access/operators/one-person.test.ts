@@ -262,6 +262,7 @@ const OF_RECORDS: { readonly [Call in OperatorCallId]?: readonly [path: string, 
 async function makeRecords(): Promise<void> {
   const made = async (path: string, body: object) => (await node.operator('POST', path, body)).body
   const rule = (await customer.call('POST', RULES, ruleBody(profileId))).body.rule
+  for (const name of ['small', 'spare']) await made('/plans', { name, depth_max: 10 })
   const { fiat: _, ...payment } = wire()
   const crypto = {
     network: 'ETHEREUM',
@@ -301,6 +302,22 @@ async function makeRecords(): Promise<void> {
       { customer_id, limits: [] },
       `insert into limit_overrides values ('${customer_id}', 'customer', 'USD', 'day', 1)`,
     ],
+    'PATCH /customers/:id': [
+      `/customers/${customer.customerId}`,
+      { plan: 'small' },
+      `update customers set name = name || ' renamed' where id = '${customer.customerId}'`,
+    ],
+    'PATCH /clients/:id': [
+      `/clients/${customer.clientId}`,
+      { plan: 'small' },
+      `update clients set name = name || ' renamed' where id = '${customer.clientId}'`,
+    ],
+    'PATCH /plans/:name': [
+      '/plans/small',
+      { depth_max: 5 },
+      `update plans set subscriptions_max = 7 where name = 'small'`,
+    ],
+    'DELETE /plans/:name': ['/plans/spare', {}, `update plans set subscriptions_max = 7 where name = 'spare'`],
     'PATCH /accounts/:id': [`/accounts/${accountId}`, { admin_disabled: false }, later('accounts', accountId)],
     'POST /rules/:id/approve': [`/rules/${rule.id}/approve`, {}, 'update rules set nickname = clock_timestamp()::text'],
     'POST /destinations/:id/approve': [

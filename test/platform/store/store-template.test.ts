@@ -35,6 +35,7 @@ it('the template has the schema of this version, and only the rows that its migr
     'directory_version',
     'ledger_position',
     'operators',
+    'plans',
     'schema_migrations',
     'store_origin',
   ])

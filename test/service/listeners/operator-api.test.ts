@@ -61,6 +61,8 @@ beforeAll(async () => {
   service = await startServiceInside(folder.path, [market('AAA', 2, 100)], {
     'stream.drain_seconds': 0,
     'rules.approval': 'required',
+    // Secrets of webhook endpoints are stored encrypted, on each engine.
+    'keys.encryption_key': Buffer.alloc(32, 7).toString('base64'),
   })
   unsubscribe('fastify.initialization', onServer)
 })
