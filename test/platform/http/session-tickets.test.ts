@@ -10,7 +10,7 @@ import { replaceCertificate, type TlsContext } from '../../../src/platform/http/
 import { createHttpServer } from '../../../src/platform/http/server.ts'
 import { newTicketChain, ticketKeysAt, untilNextPeriod } from '../../../src/platform/http/session-tickets.ts'
 import { readTlsFiles } from '../../../src/platform/http/tls.ts'
-import { once } from '../../support/awaited.ts'
+import { awaited, once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -44,11 +44,12 @@ async function connectTo(server: Server, maxVersion: 'TLSv1.2' | 'TLSv1.3', sess
   const { port } = server.address() as AddressInfo
   const address = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion }
   const socket: TLSSocket = connect({ ...address, ...(session === undefined ? {} : { session }) })
-  const ticket = once(socket, 'session')
+  // A resumed session may bring none: only the others wait for it.
+  const ticket = new Promise<Buffer>((resolve) => socket.once('session', resolve))
   await once(socket, 'secureConnect')
   const isResumed = socket.isSessionReused()
   // Over TLS 1.2 a resumed session brings no new ticket.
-  const next = isResumed ? session : ((await ticket) as [Buffer])[0]
+  const next = isResumed ? session : await awaited('a session ticket', ticket)
   socket.destroy()
   return { session: next as Buffer, isResumed }
 }

@@ -40,7 +40,8 @@ async function store(party: Party, db: Db): Promise<void> {
     sql`update customers set enabled = ${party.isEnabled} where id = ${customerId}`,
     sql`
       with changed as (
-        update accounts set admin_disabled = ${party.isBlocked}, review_status = ${status}
+        update accounts set admin_disabled = ${party.isBlocked}, review_status = ${status},
+          updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
         where id = ${accountId} and (admin_disabled, review_status) is distinct from (${party.isBlocked}, ${status})
         returning id
       )
