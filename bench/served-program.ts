@@ -72,7 +72,7 @@ export async function withProgram<Result>(
     const line = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
     if (!Array.isArray(line)) throw new Error(`the program ended with ${line} before it was ready`)
     return await measure(
-      programOf(JSON.parse(line[0] as string) as ReadyLine, folder, async () => {
+      programOf(JSON.parse(line[0] as string) as ReadyLine, all.data_dir, async () => {
         child.kill('SIGTERM')
         const code = await ended
         if (code !== 0) throw new Error(`the program ended with ${code}`)
