@@ -104,6 +104,8 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
         return null
       }
       const book = await books.read(market, depth)
+      // It may have been lost while a large book was encoded.
+      requireBook(market)
       reply.header('etag', tagOf(book.cursor))
       return new RawJson(book.text)
     },

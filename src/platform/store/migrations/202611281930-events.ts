@@ -6,7 +6,8 @@
  * held. It numbers the events per customer and inserts them. So a customer's counter is locked for the commit alone,
  * never during a round trip, and its number order is the commit order. Customers are locked in the order of their ids.
  *
- * Later tables whose objects make events call `eventTriggers` in their own migrations.
+ * `eventTriggers` writes a table's triggers. A later table has its own, in its migration, which call `note_events` and
+ * `number_events` likewise: see `webhook-endpoints`.
  */
 import type { Migration } from './migration.ts'
 
