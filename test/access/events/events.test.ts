@@ -99,6 +99,14 @@ describe('events', () => {
     ])
   })
 
+  it('an event has every character of a ref_id', async () => {
+    const who = await node.newCustomer()
+    const refId = 'a\nb\r\t"c" \\n \\ (d,) {e}, €'
+    const { id } = (await registerAddress(who)).body
+    await sql`update destinations set ref_id = ${refId}, status = 'DELETED' where id = ${id}`.execute(node.db.tables())
+    expect((await list(who, 'order=DESC&limit=1')).items[0].data).toMatchObject({ ref_id: refId, status: 'DELETED' })
+  })
+
   it('a transaction makes one event of an object, with its last state, and none when it is rolled back', async () => {
     const who = await node.newCustomer()
     const [kept, lost] = [transferOf(who), transferOf(who)]

@@ -7,12 +7,12 @@
  * never during a round trip, and its number order is the commit order. Customers are locked in the order of their ids.
  *
  * `eventTriggers` writes a table's triggers. A later table has its own, in its migration, which call `note_events` and
- * `number_events` likewise: see `webhook-endpoints`.
+ * `number_events` likewise: see `webhook-endpoints`. Since `lighter-events`, a noted line is a row's text, not JSON.
  */
 import type { Migration } from './migration.ts'
 
 /** The rows that make events. Each expression is SQL over the row `r`. */
-interface EventSource {
+export interface EventSource {
   readonly table: string
   readonly customerId: string
   readonly objectType: string
@@ -29,27 +29,50 @@ interface EventSource {
   readonly also?: { readonly type: string; readonly columns: readonly string[]; readonly condition: string }
 }
 
-/** Creates a table's triggers. Rows are never deleted. */
-function eventTriggers(source: EventSource): string {
-  const { table, customerId, objectType, refId, type, status, changedAt, columns, updateType, also } = source
-  const event = (name: string) => `json_build_object('customer_id', ${customerId}, 'type', ${name},
+/** The SQL of a `note_events` line about the row `r`. `name`: the event's type, as SQL. */
+type NotedText = (source: EventSource, name: string) => string
+
+const asJson: NotedText = ({ customerId, objectType, refId, status, changedAt }, name) =>
+  `json_build_object('customer_id', ${customerId}, 'type', ${name},
     'object_type', ${objectType}, 'object_id', r.id, 'ref_id', ${refId}, 'status', ${status},
     'changed_at', ${changedAt})::text`
-  const isOther = (names: readonly string[]) =>
-    `(${names.map((name) => `r.${name}`).join()}) is distinct from (${names.map((name) => `previous.${name}`).join()})`
+
+function isOther(names: readonly string[]): string {
+  return `(${names.map((name) => `r.${name}`).join()}) is distinct from (${names.map((name) => `previous.${name}`).join()})`
+}
+
+/** The body of a table's trigger function, which notes a statement's changes. */
+export function noteBody(source: EventSource, textOf: NotedText): string {
+  const { type, updateType, also } = source
   const typeOf = (row: string) => type.replaceAll(/\br\./g, `${row}.`)
   const changedType =
     updateType === undefined ? type : `case when ${type} = ${typeOf('previous')} then ${updateType} else ${type} end`
   const changes = [
-    `select ${event(changedType)} as event from changed as r join previous using (id)
+    `select ${textOf(source, changedType)} as event from changed as r join previous using (id)
      where ${typeOf('r')} <> ${typeOf('previous')}${updateType === undefined ? '' : ` or ${isOther(['updated_at'])}`}`,
     ...(also === undefined
       ? []
       : [
-          `select ${event(also.type)} from changed as r join previous using (id)
+          `select ${textOf(source, also.type)} from changed as r join previous using (id)
            where ${also.condition} and ${isOther(also.columns)}`,
         ]),
   ]
+  return `
+      begin
+        if tg_op = 'INSERT' then
+          perform note_events((select string_agg(event, e'\\n') from (
+            select ${textOf(source, type)} as event from changed as r) as noted));
+        else
+          perform note_events((select string_agg(event, e'\\n') from (${changes.join(' union all ')}) as noted));
+        end if;
+        return null;
+      end
+    `
+}
+
+/** Creates a table's triggers. Rows are never deleted. */
+function eventTriggers(source: EventSource): string {
+  const { table, columns, updateType, also } = source
   const deferred = (name: string, operation: string, condition: string) => `
     create constraint trigger ${table}_${name} after ${operation} on ${table} deferrable initially deferred
       for each row ${condition} execute function number_events();`
@@ -57,17 +80,7 @@ function eventTriggers(source: EventSource): string {
     ...new Set([...columns, ...(updateType === undefined ? [] : ['updated_at']), ...(also?.columns ?? [])]),
   ]
   return `
-    create function note_${table}() returns trigger language plpgsql as $$
-      begin
-        if tg_op = 'INSERT' then
-          perform note_events((select string_agg(event, e'\\n') from (
-            select ${event(type)} as event from changed as r) as noted));
-        else
-          perform note_events((select string_agg(event, e'\\n') from (${changes.join(' union all ')}) as noted));
-        end if;
-        return null;
-      end
-    $$;
+    create function note_${table}() returns trigger language plpgsql as $$${noteBody(source, asJson)}$$;
     create trigger ${table}_created after insert on ${table} referencing new table as changed
       for each statement execute function note_${table}();
     create trigger ${table}_changed after update on ${table} referencing old table as previous new table as changed
@@ -76,7 +89,7 @@ function eventTriggers(source: EventSource): string {
     ${deferred('number_changed', 'update', `when ((${noted.map((name) => `old.${name}`).join()}) is distinct from (${noted.map((name) => `new.${name}`).join()}))`)}`
 }
 
-const SOURCES: readonly EventSource[] = [
+export const EVENT_SOURCES: readonly EventSource[] = [
   {
     table: 'accounts',
     customerId: 'r.customer_id',
@@ -232,6 +245,6 @@ export const events: Migration = {
         return null;
       end
     $$;
-    ${SOURCES.map(eventTriggers).join('')}
+    ${EVENT_SOURCES.map(eventTriggers).join('')}
   `,
 }

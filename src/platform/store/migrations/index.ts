@@ -60,6 +60,7 @@ import { destinationParties } from './202611281920-destination-parties.ts'
 import { events } from './202611281930-events.ts'
 import { webhookEndpoints } from './202611281940-webhook-endpoints.ts'
 import { plans } from './202611281950-plans.ts'
+import { lighterEvents } from './202611282155-lighter-events.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -124,4 +125,5 @@ export const MIGRATIONS: readonly Migration[] = [
   events,
   webhookEndpoints,
   plans,
+  lighterEvents,
 ]
