@@ -29,7 +29,7 @@ const AREAS: readonly Area[] = [
     ranks: [
       ['market'],
       ['cluster', 'sequencing', 'sources'],
-      ['ingest', 'links', 'recordings'],
+      ['candles', 'ingest', 'links', 'recordings'],
       ['gateway', 'markets'],
       ['rest'],
     ],

@@ -106,3 +106,13 @@ export function addScaled(left: Scaled, right: Scaled): Scaled {
   }
   return canonical(BigInt(left) + BigInt(right))
 }
+
+/** The product, exact however large. Its scale is the sum of both scales. */
+export function multiplyScaled(left: Scaled, right: Scaled): Scaled {
+  if (typeof left === 'number' && typeof right === 'number') {
+    const product = left * right
+    // The product of two safe integers is never rounded into the safe range.
+    if (Number.isSafeInteger(product)) return product
+  }
+  return canonical(BigInt(left) * BigInt(right))
+}

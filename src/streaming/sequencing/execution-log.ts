@@ -18,6 +18,10 @@ interface Entry extends KeptExecution {
   readonly frames: [base: Buffer | undefined, extended: Buffer | undefined]
 }
 
+export interface NumberedExecution extends Pick<KeptExecution, 'execution' | 'commitMilliseconds'> {
+  readonly number: number
+}
+
 /** Earlier epochs with known cursors. Leaders are rarely replaced. */
 const CONTINUED_EPOCHS_MAX = 100
 
@@ -166,14 +170,33 @@ export class ExecutionLog {
 
   /** The number named by a cursor, if every execution after it is kept. */
   resumable(cursor: string): number | undefined {
+    return this.#resumable((epoch) => this.#cursors.position(epoch, cursor))
+  }
+
+  /** The number for a position in an epoch, if every execution after it is kept. */
+  resumableAt({ epoch, executionNumber }: Continuation): number | undefined {
+    return this.#resumable(({ id, base }) => (id === epoch ? base + executionNumber : undefined))
+  }
+
+  #resumable(numberIn: (epoch: Epoch) => number | undefined): number | undefined {
     let last = this.#lastNumber
     for (const epoch of [this.#epoch, ...this.#continued.toReversed()]) {
-      const number = this.#cursors.position(epoch, cursor)
+      const number = numberIn(epoch)
       // What an earlier epoch had after its continuation is not known here.
       if (number !== undefined) return number > last || number + 1 < this.firstNumber ? undefined : number
       last = epoch.base
     }
     return undefined
+  }
+
+  /** Calls `each` with every execution after a number, and with undefined where executions are missing or dropped. */
+  readAfter(number: number, each: (kept: NumberedExecution | undefined) => void): void {
+    const first = Math.max(number + 1, this.#lastNumber - this.#kept + 1)
+    if (first > number + 1) each(undefined)
+    for (let next = first; next <= this.#lastNumber; next++) {
+      const entry = this.#entries[(next - 1) % this.#kept]
+      each(entry && { number: next, execution: entry.execution, commitMilliseconds: entry.commitMilliseconds })
+    }
   }
 
   /** `epochNumber`: number of the last execution before the following ones. */

@@ -61,6 +61,7 @@ import { events } from './202611281930-events.ts'
 import { webhookEndpoints } from './202611281940-webhook-endpoints.ts'
 import { plans } from './202611281950-plans.ts'
 import { lighterEvents } from './202611282155-lighter-events.ts'
+import { candles } from './202611282200-candles.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -126,4 +127,5 @@ export const MIGRATIONS: readonly Migration[] = [
   webhookEndpoints,
   plans,
   lighterEvents,
+  candles,
 ]

@@ -1,0 +1,383 @@
+/**
+ * Bars in the store, with their fencing. A market's position, bars and gaps change together: what is stored includes each
+ * execution up to the position, and none after it. A write states the position that it continues, and its lease's epoch. A
+ * claim with a later epoch makes every write with an earlier one fail. So an execution is counted once, whatever is
+ * repeated, and whoever else believes to lead. Prices are stored as decimals: those with more fraction digits than the
+ * market has now are not read.
+ */
+import { formatDecimal, parseDecimal, type Scaled } from '../../platform/base/decimal.ts'
+import type { Db } from '../../platform/store/db.ts'
+import { sql, type Transaction } from '../../platform/store/sql.ts'
+import { type Column, inserting, namesOf, unnested } from '../../platform/store/unnested.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { Continuation } from '../sequencing/bus.ts'
+import { type Bar, type Bars, STEPS, type Step } from './bar.ts'
+import type { Gap } from './candles.ts'
+
+/** Everything up to this execution is counted. */
+export interface CandlePosition extends Continuation {
+  /** The time of the last commit that is included. */
+  readonly countedMilliseconds: number
+}
+
+/** A market's changes since the last write. */
+export interface CandleBatch {
+  readonly market: MarketDefinition
+  readonly leaseEpoch: number
+  /** The stored position. Undefined: none. */
+  readonly from: CandlePosition | undefined
+  readonly to: CandlePosition
+  readonly bars: Bars
+  readonly gaps: readonly Gap[]
+  /** The executions' earliest and latest times. Undefined: there are none. */
+  readonly executed: readonly [first: number, last: number] | undefined
+}
+
+interface PositionRow {
+  readonly market: string
+  readonly epoch: string | null
+  readonly execution_number: string | null
+  readonly counted_at: string | null
+}
+
+/**
+ * Claims markets for writes with a lease's epoch, and returns each one's position. Markets that were claimed with a later
+ * epoch are missing.
+ */
+export async function claimCandles(
+  db: Db,
+  claims: readonly { readonly market: string; readonly leaseEpoch: number }[],
+): Promise<ReadonlyMap<string, CandlePosition | undefined>> {
+  const columns: readonly Column<(typeof claims)[number]>[] = [
+    ['market', 'text', ({ market }) => market],
+    ['lease_epoch', 'bigint', ({ leaseEpoch }) => leaseEpoch],
+  ]
+  const { rows } = await sql<PositionRow>`
+    ${inserting(
+      'candle_markets',
+      bySymbol(claims, ({ market }) => market),
+      columns,
+    )}
+    on conflict (market) do update set lease_epoch = excluded.lease_epoch
+    where candle_markets.lease_epoch <= excluded.lease_epoch
+    returning market, epoch, execution_number, counted_at
+  `.execute(db.tables())
+  return new Map(rows.map((row) => [row.market, positionOf(row)]))
+}
+
+/**
+ * Writes each market's batch, in one transaction. Returns the markets whose batch is stored, now or by an earlier
+ * attempt. The others' batches do not continue the stored position, or another process has claimed them: their position
+ * has to be read again.
+ */
+export function writeCandles(db: Db, batches: readonly CandleBatch[]): Promise<ReadonlySet<string>> {
+  return db.transaction<object, ReadonlySet<string>>(async (transaction) => {
+    const moved = new Set(await movePositions(transaction, bySymbol(batches, symbolOf)))
+    const written = batches.filter((batch) => moved.has(symbolOf(batch)))
+    await addBars(transaction, written)
+    await addGaps(transaction, written)
+    for (const market of await alreadyMoved(transaction, batches, moved)) moved.add(market)
+    return moved
+  })
+}
+
+const symbolOf = ({ market }: CandleBatch): string => market.symbol
+
+/** In one order for all writers, so that they never wait for each other in a circle. */
+function bySymbol<Item>(items: readonly Item[], symbol: (item: Item) => string): Item[] {
+  return items.toSorted((left, right) => (symbol(left) < symbol(right) ? -1 : 1))
+}
+
+const POSITION_COLUMNS: readonly Column<CandleBatch>[] = [
+  ['market', 'text', symbolOf],
+  ['lease_epoch', 'bigint', ({ leaseEpoch }) => leaseEpoch],
+  ['from_epoch', 'text', ({ from }) => from?.epoch ?? null],
+  ['from_number', 'bigint', ({ from }) => from?.executionNumber ?? null],
+  ['epoch', 'text', ({ to }) => to.epoch],
+  ['execution_number', 'bigint', ({ to }) => to.executionNumber],
+  ['counted_at', 'bigint', ({ to }) => to.countedMilliseconds],
+  ['first_at', 'bigint', ({ executed }) => executed?.[0] ?? null],
+  ['last_at', 'bigint', ({ executed }) => executed?.[1] ?? null],
+]
+
+async function movePositions(transaction: Transaction<object>, batches: readonly CandleBatch[]): Promise<string[]> {
+  const { rows } = await sql<{ market: string }>`
+    update candle_markets as stored set
+      epoch = wanted.epoch, execution_number = wanted.execution_number, counted_at = wanted.counted_at,
+      first_executed_at = least(stored.first_executed_at, wanted.first_at),
+      last_executed_at = greatest(stored.last_executed_at, wanted.last_at)
+    from ${unnested(batches, POSITION_COLUMNS)}
+    where stored.market = wanted.market and stored.lease_epoch = wanted.lease_epoch
+      and stored.epoch is not distinct from wanted.from_epoch
+      and stored.execution_number is not distinct from wanted.from_number
+    returning stored.market
+  `.execute(transaction)
+  return rows.map(({ market }) => market)
+}
+
+interface StepBar {
+  readonly market: MarketDefinition
+  readonly step: Step
+  readonly bar: Bar
+}
+
+const price =
+  (read: (bar: Bar) => number) =>
+  ({ market, bar }: StepBar) =>
+    formatDecimal(read(bar), market.priceDecimals)
+
+const BAR_COLUMNS: readonly Column<StepBar>[] = [
+  ['market', 'text', ({ market }) => market.symbol],
+  ['step', 'integer', ({ step }) => step],
+  ['start', 'bigint', ({ bar }) => bar.start],
+  ['opened_at', 'bigint', ({ bar }) => bar.openedAt],
+  ['closed_at', 'bigint', ({ bar }) => bar.closedAt],
+  ['open', 'numeric', price((bar) => bar.open)],
+  ['high', 'numeric', price((bar) => bar.high)],
+  ['low', 'numeric', price((bar) => bar.low)],
+  ['close', 'numeric', price((bar) => bar.close)],
+  ['first_id', 'text', ({ bar }) => bar.firstId],
+  ['last_id', 'text', ({ bar }) => bar.lastId],
+  ['volume', 'numeric', ({ market, bar }) => formatDecimal(bar.volume, market.amountDecimals)],
+  ['quote_volume', 'numeric', ({ market, bar }) => formatDecimal(bar.quoteVolume, quoteDecimals(market))],
+  ['trades', 'bigint', ({ bar }) => bar.trades],
+  ['revision', 'bigint', ({ bar }) => bar.revision],
+]
+
+/** Adds the bars to the stored ones, as `addBar` does. */
+async function addBars(transaction: Transaction<object>, batches: readonly CandleBatch[]): Promise<void> {
+  const bars = batches.flatMap(({ market, bars }) =>
+    STEPS.flatMap((step) => [...bars.of(step).values()].map((bar): StepBar => ({ market, step, bar }))),
+  )
+  if (bars.length === 0) return
+  const opens = (column: string) =>
+    sql`${sql.ref(column)} = case when excluded.opened_at < candles.opened_at
+      then excluded.${sql.ref(column)} else candles.${sql.ref(column)} end`
+  const closes = (column: string) =>
+    sql`${sql.ref(column)} = case when excluded.closed_at >= candles.closed_at
+      then excluded.${sql.ref(column)} else candles.${sql.ref(column)} end`
+  const sums = (column: string) => sql`${sql.ref(column)} = candles.${sql.ref(column)} + excluded.${sql.ref(column)}`
+  const set = [
+    ...['open', 'first_id', 'opened_at'].map(opens),
+    ...['close', 'last_id', 'closed_at'].map(closes),
+    ...['volume', 'quote_volume', 'trades', 'revision'].map(sums),
+    sql`high = greatest(candles.high, excluded.high)`,
+    sql`low = least(candles.low, excluded.low)`,
+  ]
+  await sql`
+    ${inserting('candles', bars, BAR_COLUMNS)}
+    on conflict (market, step, start) do update set ${sql.join(set)}
+  `.execute(transaction)
+}
+
+async function addGaps(transaction: Transaction<object>, batches: readonly CandleBatch[]): Promise<void> {
+  const gaps = batches.flatMap(({ market, gaps }) => gaps.map((gap) => ({ ...gap, market: market.symbol })))
+  if (gaps.length === 0) return
+  const columns: readonly Column<(typeof gaps)[number]>[] = [
+    ['market', 'text', ({ market }) => market],
+    ['from_at', 'bigint', ({ fromMilliseconds }) => fromMilliseconds],
+    ['until_at', 'bigint', ({ untilMilliseconds }) => untilMilliseconds],
+  ]
+  await sql`
+    ${inserting('candle_gaps', gaps, columns)}
+    on conflict (market, from_at) do update set until_at = greatest(candle_gaps.until_at, excluded.until_at)
+  `.execute(transaction)
+}
+
+/** The batches stored by an earlier attempt whose answer was lost. */
+async function alreadyMoved(
+  transaction: Transaction<object>,
+  batches: readonly CandleBatch[],
+  moved: ReadonlySet<string>,
+): Promise<string[]> {
+  const others = batches.filter((batch) => !moved.has(symbolOf(batch)))
+  if (others.length === 0) return []
+  const { rows } = await sql<{ market: string }>`
+    select stored.market from candle_markets as stored join ${unnested(others, POSITION_COLUMNS)}
+      on stored.market = wanted.market and stored.lease_epoch = wanted.lease_epoch
+        and stored.epoch = wanted.epoch and stored.execution_number = wanted.execution_number
+        and stored.counted_at = wanted.counted_at
+  `.execute(transaction)
+  return rows.map(({ market }) => market)
+}
+
+/** A market's stored bars since some time. */
+export interface StoredCandles {
+  readonly position: CandlePosition
+  readonly firstExecutedMilliseconds: number | undefined
+  /** Bars that start earlier were not read. */
+  readonly floors: ReadonlyMap<Step, number>
+  readonly bars: readonly (readonly [step: Step, bar: Bar])[]
+  readonly gaps: readonly Gap[]
+}
+
+interface BarRow {
+  readonly step: number
+  readonly start: string
+  readonly opened_at: string
+  readonly closed_at: string
+  readonly open: string
+  readonly high: string
+  readonly low: string
+  readonly close: string
+  readonly first_id: string
+  readonly last_id: string
+  readonly volume: string
+  readonly quote_volume: string
+  readonly trades: string
+  readonly revision: string
+}
+
+interface MarketRow extends PositionRow {
+  readonly first_executed_at: string | null
+  readonly last_executed_at: string | null
+}
+
+/**
+ * Reads a market's last bars. Undefined: nothing has been written for it.
+ * @param kept how many bars of each step are read, counted back from the last execution
+ */
+export async function readCandles(
+  db: Db,
+  market: MarketDefinition,
+  kept: ReadonlyMap<Step, number>,
+  nowMilliseconds: number,
+): Promise<StoredCandles | undefined> {
+  const last = sql`least(coalesce(stored.last_executed_at, ${nowMilliseconds}::bigint), ${nowMilliseconds}::bigint)`
+  const floorOf = (step: Step) =>
+    sql`(${last} / ${step}::bigint - ${(kept.get(step) ?? 0) - 1}::bigint) * ${step}::bigint`
+  const isKept = STEPS.map((step) => sql`(candles.step = ${step} and candles.start >= ${floorOf(step)})`)
+  // One statement, so that the bars are those of the position.
+  const { rows } = await sql<MarketRow & BarRow & { readonly step: number | null }>`
+    select stored.market, epoch, execution_number, counted_at, first_executed_at, last_executed_at,
+      ${sql.raw(namesOf(BAR_COLUMNS.slice(1)))}
+    from candle_markets as stored left join candles on candles.market = stored.market and (${sql.join(isKept, sql` or `)})
+    where stored.market = ${market.symbol}
+  `.execute(db.tables())
+  const [row] = rows
+  const position = row && positionOf(row)
+  if (row === undefined || position === undefined) return undefined
+  const lastMilliseconds = Math.min(optional(row.last_executed_at) ?? nowMilliseconds, nowMilliseconds)
+  return {
+    position,
+    firstExecutedMilliseconds: optional(row.first_executed_at),
+    floors: new Map(
+      STEPS.map((step) => [step, (Math.floor(lastMilliseconds / step) - (kept.get(step) ?? 0) + 1) * step]),
+    ),
+    bars: rows.flatMap((each) => (each.step === null ? [] : readBar(market, each))),
+    gaps: await readGaps(db, market.symbol),
+  }
+}
+
+async function readGaps(db: Db, market: string): Promise<Gap[]> {
+  const { rows } = await sql<{ from_at: string; until_at: string }>`
+    select from_at, until_at from candle_gaps where market = ${market} order by from_at
+  `.execute(db.tables())
+  return rows.map(({ from_at, until_at }) => ({
+    fromMilliseconds: Number(from_at),
+    untilMilliseconds: Number(until_at),
+  }))
+}
+
+/** The bars of an interval whose starts are in a range, and the close before it. */
+export async function readOlderCandles(
+  db: Db,
+  market: MarketDefinition,
+  { milliseconds, step }: { readonly milliseconds: number; readonly step: Step },
+  { fromMilliseconds, untilMilliseconds }: { readonly fromMilliseconds: number; readonly untilMilliseconds: number },
+): Promise<{ readonly bars: ReadonlyMap<number, Bar>; readonly previousClose: number | undefined }> {
+  const { rows } = await sql<BarRow>`
+    select ${step}::integer as step, start / ${milliseconds}::bigint * ${milliseconds}::bigint as start,
+      min(opened_at) as opened_at, max(closed_at) as closed_at,
+      (array_agg(open order by candles.start))[1] as open, max(high) as high, min(low) as low,
+      (array_agg(close order by candles.start desc))[1] as close,
+      (array_agg(first_id order by candles.start))[1] as first_id,
+      (array_agg(last_id order by candles.start desc))[1] as last_id,
+      sum(volume) as volume, sum(quote_volume) as quote_volume,
+      sum(trades)::bigint as trades, sum(revision)::bigint as revision
+    from candles
+    where market = ${market.symbol} and candles.step = ${step}
+      and candles.start >= ${fromMilliseconds}::bigint and candles.start < ${untilMilliseconds}::bigint
+    group by 2
+  `.execute(db.tables())
+  const bars = new Map(rows.flatMap((row) => readBar(market, row)).map(([, bar]) => [bar.start, bar]))
+  return { bars, previousClose: await readCloseBefore(db, market, fromMilliseconds) }
+}
+
+/** The last close before a time, from minutes or, where those are deleted, from hours. */
+export async function readCloseBefore(
+  db: Db,
+  market: MarketDefinition,
+  milliseconds: number,
+): Promise<number | undefined> {
+  for (const step of STEPS) {
+    const { rows } = await sql<{ close: string }>`
+      select close from candles
+      where market = ${market.symbol} and step = ${step} and start <= ${milliseconds - step}::bigint
+      order by start desc limit 1
+    `.execute(db.tables())
+    const [row] = rows
+    if (row !== undefined) return readPrice(market, row.close)
+  }
+  return undefined
+}
+
+/** Rows per statement. */
+const DELETED_MAX = 5_000
+
+/** Deletes some of the bars and gaps before a time. Returns how many: 0 when there are none. */
+export async function deleteCandles(db: Db, step: Step, beforeMilliseconds: number): Promise<number> {
+  const old = await sql`
+    delete from candles using (
+      select candle_markets.market, first.start
+      from candle_markets cross join lateral (
+        select start from candles
+        where candles.market = candle_markets.market and step = ${step} and start < ${beforeMilliseconds}::bigint
+        order by start limit ${DELETED_MAX}
+      ) as first
+      limit ${DELETED_MAX}
+    ) as expired
+    where candles.market = expired.market and candles.step = ${step} and candles.start = expired.start
+  `.execute(db.tables())
+  return Number(old.numAffectedRows ?? 0)
+}
+
+export async function deleteCandleGaps(db: Db, beforeMilliseconds: number): Promise<void> {
+  await sql`delete from candle_gaps where until_at < ${beforeMilliseconds}::bigint`.execute(db.tables())
+}
+
+function positionOf({ epoch, execution_number, counted_at }: PositionRow): CandlePosition | undefined {
+  if (epoch === null) return undefined
+  return { epoch, executionNumber: Number(execution_number), countedMilliseconds: Number(counted_at) }
+}
+
+function optional(text: string | null): number | undefined {
+  return text === null ? undefined : Number(text)
+}
+
+/** None where a number is finer than the market's. */
+function readBar(market: MarketDefinition, row: BarRow): (readonly [step: Step, bar: Bar])[] {
+  const [open, high, low, close] = [row.open, row.high, row.low, row.close].map((text) => readPrice(market, text))
+  const volume = readScaled(row.volume, market.amountDecimals)
+  const quoteVolume = readScaled(row.quote_volume, quoteDecimals(market))
+  if (open === undefined || high === undefined || low === undefined || close === undefined) return []
+  if (volume === undefined || quoteVolume === undefined) return []
+  const times = { start: Number(row.start), openedAt: Number(row.opened_at), closedAt: Number(row.closed_at) }
+  const ids = { firstId: row.first_id, lastId: row.last_id }
+  const counts = { trades: Number(row.trades), revision: Number(row.revision) }
+  return [[row.step as Step, { ...times, open, high, low, close, ...ids, volume, quoteVolume, ...counts }]]
+}
+
+function readPrice({ priceDecimals }: MarketDefinition, text: string): number | undefined {
+  const price = readScaled(text, priceDecimals)
+  return typeof price === 'number' ? price : undefined
+}
+
+function readScaled(text: string, decimals: number): Scaled | undefined {
+  const value = parseDecimal(text, decimals)
+  return typeof value === 'string' ? undefined : value
+}
+
+function quoteDecimals({ priceDecimals, amountDecimals }: MarketDefinition): number {
+  return priceDecimals + amountDecimals
+}

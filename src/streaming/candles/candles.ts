@@ -1,0 +1,120 @@
+/**
+ * Candles and the ticker from bars: intervals, the bars between executions, gaps. Pure. The answers are the same on every
+ * node with the same bars.
+ */
+import { addScaled, multiplyScaled, type Scaled } from '../../platform/base/decimal.ts'
+import {
+  addBar,
+  type Bar,
+  DAY_MILLISECONDS,
+  HOUR_MILLISECONDS,
+  MINUTE_MILLISECONDS,
+  type Step,
+  startOf,
+} from './bar.ts'
+
+/** The intervals, each with the bars from which it is computed. */
+export const INTERVALS = {
+  '1m': { milliseconds: MINUTE_MILLISECONDS, step: MINUTE_MILLISECONDS },
+  '5m': { milliseconds: 5 * MINUTE_MILLISECONDS, step: MINUTE_MILLISECONDS },
+  '15m': { milliseconds: 15 * MINUTE_MILLISECONDS, step: MINUTE_MILLISECONDS },
+  '1h': { milliseconds: HOUR_MILLISECONDS, step: HOUR_MILLISECONDS },
+  '4h': { milliseconds: 4 * HOUR_MILLISECONDS, step: HOUR_MILLISECONDS },
+  '1d': { milliseconds: DAY_MILLISECONDS, step: HOUR_MILLISECONDS },
+} as const satisfies Readonly<Record<string, { readonly milliseconds: number; readonly step: Step }>>
+
+export type Interval = keyof typeof INTERVALS
+
+/** Executions may be missing in this time: both ends are included. */
+export interface Gap {
+  readonly fromMilliseconds: number
+  readonly untilMilliseconds: number
+}
+
+export interface Candle {
+  readonly start: number
+  /** Undefined: no executions. The candle then consists of the last close. */
+  readonly bar: Bar | undefined
+  readonly lastClose: number
+  readonly isClosed: boolean
+  readonly isIncomplete: boolean
+}
+
+export interface CandleRange {
+  readonly interval: Interval
+  /** The first candle's start, and the end of the last one. */
+  readonly fromMilliseconds: number
+  readonly untilMilliseconds: number
+}
+
+export interface CandleSource {
+  /** Bars of the interval's step, or of the interval itself. */
+  readonly bars: ReadonlyMap<number, Bar>
+  /** The close before the range. Undefined: there are no candles before the first bar. */
+  readonly previousClose: number | undefined
+  readonly gaps: readonly Gap[]
+  readonly nowMilliseconds: number
+}
+
+export function candlesIn(range: CandleRange, source: CandleSource): Candle[] {
+  const { milliseconds } = INTERVALS[range.interval]
+  const candles: Candle[] = []
+  let lastClose = source.previousClose
+  for (let start = range.fromMilliseconds; start < range.untilMilliseconds; start += milliseconds) {
+    const bar = barOf(range.interval, start, source.bars)
+    lastClose = bar?.close ?? lastClose
+    if (lastClose === undefined) continue
+    const end = start + milliseconds
+    const isClosed = source.nowMilliseconds >= end
+    candles.push({ start, bar, lastClose, isClosed, isIncomplete: isInGap(source.gaps, start, end) })
+  }
+  return candles
+}
+
+/** An interval's bar. A map of intervals has it under the same start as its first step. */
+function barOf(interval: Interval, start: number, bars: ReadonlyMap<number, Bar>): Bar | undefined {
+  const { milliseconds, step } = INTERVALS[interval]
+  if (milliseconds === step) return bars.get(start)
+  let sum: Bar | undefined
+  for (let place = start; place < start + milliseconds; place += step) {
+    const bar = bars.get(place)
+    if (bar === undefined) continue
+    if (sum === undefined) sum = { ...bar, start }
+    else addBar(sum, bar)
+  }
+  return sum
+}
+
+function isInGap(gaps: readonly Gap[], start: number, end: number): boolean {
+  return gaps.some(({ fromMilliseconds, untilMilliseconds }) => fromMilliseconds < end && untilMilliseconds >= start)
+}
+
+/** The executions of 24 hours. */
+export interface DayTotals {
+  readonly bar: Bar | undefined
+  /** The last close, also from before these 24 hours. */
+  readonly lastClose: number | undefined
+}
+
+/** The present minute and the 1,440 before it. */
+export function lastDay({ bars, previousClose, nowMilliseconds }: Omit<CandleSource, 'gaps'>): DayTotals {
+  const last = startOf(nowMilliseconds, MINUTE_MILLISECONDS)
+  let sum: Bar | undefined
+  for (let start = last - DAY_MILLISECONDS; start <= last; start += MINUTE_MILLISECONDS) {
+    const bar = bars.get(start)
+    if (bar === undefined) continue
+    if (sum === undefined) sum = { ...bar }
+    else addBar(sum, bar)
+  }
+  return { bar: sum, lastClose: sum?.close ?? previousClose }
+}
+
+/**
+ * The volume-weighted average price, rounded to the price's decimals; half a unit is rounded up. A volume of 0 has none.
+ * @param quoteVolume at the sum of both scales
+ */
+export function averagePrice(quoteVolume: Scaled, volume: Scaled): Scaled | undefined {
+  if (volume === 0) return undefined
+  const doubled = BigInt(addScaled(multiplyScaled(quoteVolume, 2), volume))
+  return addScaled(doubled / (2n * BigInt(volume)), 0)
+}

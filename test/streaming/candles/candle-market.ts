@@ -1,0 +1,126 @@
+/** A market whose executions a test commits, with its candles in the test project's store. */
+import type { Clock } from '../../../src/platform/base/clock.ts'
+import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import type { Db } from '../../../src/platform/store/db.ts'
+import { CandleReader } from '../../../src/streaming/candles/candle-reader.ts'
+import { candlesText } from '../../../src/streaming/candles/candle-text.ts'
+import { CandleWriter } from '../../../src/streaming/candles/candle-writer.ts'
+import type { Interval } from '../../../src/streaming/candles/candles.ts'
+import type { Execution } from '../../../src/streaming/market/event.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { Replica } from '../../../src/streaming/sequencing/replica.ts'
+import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
+import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
+import { captureLog } from '../../support/captured-log.ts'
+import type { SeenTrade } from '../../support/naive-candles.ts'
+import { testMarket } from '../../support/stream-simulation.ts'
+import type { VirtualClock } from '../../support/virtual-clock.ts'
+import { levels } from '../gateway/live-stream.ts'
+
+export class CandleMarket {
+  readonly definition = testMarket('AAAUSD', 5)
+  readonly bus = createMemoryBus()
+  readonly clock: VirtualClock
+  readonly replica: Replica
+  readonly captured = captureLog()
+  sequencer: Sequencer
+  /** What a subscriber has seen of it, in this run. */
+  readonly seen: SeenTrade[] = []
+  #epochs = 0
+
+  constructor(clock: VirtualClock, executionsKept = 10_000) {
+    this.clock = clock
+    this.replica = new Replica({ market: this.definition, bus: this.bus, executionsKept })
+    this.bus.subscribe('AAAUSD', (message) => {
+      if (message.type !== 'commit') return
+      const log = this.replica.executions
+      for (const [place, execution] of message.executions.entries()) {
+        const number = log.lastNumber - message.executions.length + place + 1
+        this.seen.push({
+          id: execution.id ?? log.idOf(number),
+          price: BigInt(execution.price),
+          amount: BigInt(execution.amount),
+          at: execution.executedAtMilliseconds ?? message.milliseconds,
+          committedAt: message.milliseconds,
+        })
+      }
+    })
+    this.sequencer = this.#newSequencer(false)
+    this.snapshot()
+  }
+
+  get now(): number {
+    return this.clock.wallInstant().milliseconds
+  }
+
+  /** A later sequencer, which continues the executions or leaves a gap. */
+  replaceSequencer(continues: boolean): void {
+    this.sequencer.stop()
+    this.clock.advance(5)
+    this.sequencer = this.#newSequencer(continues)
+    this.snapshot()
+  }
+
+  snapshot(): void {
+    this.clock.advance(2)
+    this.sequencer.offer({ type: 'snapshot', levels: levels([[100, 10]], [[200, 20]]) })
+    this.clock.advance(2)
+  }
+
+  execute(...executions: readonly Execution[]): void {
+    this.sequencer.offer({ type: 'update', changes: [], executions })
+    this.clock.advance(1)
+  }
+
+  miss(): void {
+    this.sequencer.offer({ type: 'missed', reason: 'the test says so' })
+    this.clock.advance(1)
+  }
+
+  writer(db: Db, leaseEpoch = 0): CandleWriter {
+    const { clock, replica, captured } = this
+    const written = () => [{ replica, leaseEpoch }]
+    return new CandleWriter({ db, clock, log: captured.log, metrics: createMetricsRegistry(), written })
+  }
+
+  reader(db: Db, clock: Clock = this.clock): CandleReader {
+    return new CandleReader({ db, clock, retentionDays: () => 400 })
+  }
+
+  #newSequencer(continues: boolean): Sequencer {
+    const { bus, clock, captured, replica, definition: market } = this
+    const epoch = `${clock.wallInstant().milliseconds}-${this.#epochs++}`
+    const metrics = createSequencerMetrics(createMetricsRegistry())
+    const floorMilliseconds = replica.instant.milliseconds
+    const common = {
+      market,
+      epoch,
+      bus,
+      clock,
+      log: captured.log,
+      metrics,
+      floorMilliseconds,
+      onRebuildNeeded: () => undefined,
+    }
+    return new Sequencer({ ...common, ...(continues ? { continues: replica.followed } : {}) })
+  }
+}
+
+/** The parsed items. Undefined: they are not known yet. */
+export async function candlesOf(
+  reader: CandleReader,
+  replica: Replica,
+  query: { interval: Interval; fromMilliseconds?: number; toMilliseconds?: number; limit?: number },
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many candles
+): Promise<any[] | undefined> {
+  const answer = await reader.candles(replica, { limit: 1_000, ...query })
+  return answer && JSON.parse(candlesText(replica.market, query.interval, answer.candles())).items
+}
+
+/** Lets the writer's next runs pass. */
+export async function written(clock: VirtualClock, ...writers: readonly CandleWriter[]): Promise<void> {
+  for (let runs = 0; runs < 2; runs++) {
+    clock.advance(1_001)
+    for (const writer of writers) await writer.settled()
+  }
+}
