@@ -108,6 +108,7 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
     quotas: absent(),
     ratePerSecond: config['rest.rate_per_second'],
     hub: absent(),
+    candles: absent(),
     isGateway: true,
     isSimulated: () => false,
     proofOf: () => 'NONE',

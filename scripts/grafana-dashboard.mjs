@@ -135,6 +135,15 @@ const PANELS = [
   panel('Audits', 'short', [['increase(tidegate_self_audits_total{NODE}[10m])', '{{instance}} {{market}}']], {
     description: 'Completed audits within 10 minutes',
   }),
+  panel(
+    'Candles not stored',
+    'short',
+    [
+      ['tidegate_candle_waiting_bars{NODE}', '{{instance}} bars'],
+      ['increase(tidegate_candle_write_failures_total{NODE}[$__rate_interval])', '{{instance}} failed writes'],
+    ],
+    { description: 'Bars with executions that the store does not have yet' },
+  ),
   section('Sources'),
   panel('Messages in', 'cps', [
     ['rate(tidegate_feed_messages_total{NODE}[$__rate_interval])', '{{instance}} {{venue}}'],

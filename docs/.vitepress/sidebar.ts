@@ -50,6 +50,7 @@ export const SIDEBAR: SidebarGroup[] = [
           { text: 'Test your publisher', link: '/how-to/test-your-publisher' },
           { text: 'Write an adapter', link: '/how-to/writing-an-adapter' },
           { text: 'Record, replay and export', link: '/how-to/recordings' },
+          { text: 'Read candles and tickers', link: '/how-to/candles' },
         ],
       },
       {

@@ -32,6 +32,18 @@ export const OPERATIONS = {
     scope: 'exchange:read_marketdata',
     summary: 'List a market’s last trades',
   },
+  getTicker: {
+    method: 'GET',
+    path: '/v2/markets/{market}/ticker',
+    scope: 'exchange:read_marketdata',
+    summary: 'Get a market’s last 24 hours',
+  },
+  listCandles: {
+    method: 'GET',
+    path: '/v2/markets/{market}/candles',
+    scope: 'exchange:read_marketdata',
+    summary: 'List a market’s candles',
+  },
   getClient: {
     method: 'GET',
     path: '/v2/client',

@@ -106,7 +106,11 @@ async function startParts(parts: Parts): Promise<Service> {
   const served = { store, access, streaming, money, readiness }
   const operator = await startOperatorListener(parts, served)
   // Stopped after the public listener, whose drain still sends data.
-  lifecycle.started('sources', () => streaming.markets.writers.stop().then(() => streaming.leadership?.stop()))
+  lifecycle.started('sources', async () => {
+    await streaming.markets.writers.stop()
+    await streaming.candles.stopWriting()
+    await streaming.leadership?.stop()
+  })
   const ingest = await startIngestListener(parts)
   const listener = await startPublicListener(parts, served)
   state.publicUrl ||= listener.url

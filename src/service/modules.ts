@@ -6,7 +6,6 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { createGuard, type GuardOptions } from '../access/clients/guard.ts'
 import { OPERATOR_CALLS } from '../contract/operator-calls.ts'
 import { Problem } from '../platform/http/problem.ts'
-import type { MarketDataRoutesOptions } from '../streaming/rest/market-data-routes.ts'
 import { MONEY_ROLES } from './config/roles.ts'
 import { type DoctorOptions, registerDoctorRoutes } from './doctor/doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './health/overview.ts'
@@ -20,7 +19,8 @@ import {
 import { controlRoutes, type MoneyOperatorOptions, moneyOperatorRoutes } from './parts/money/operator-routes.ts'
 import { accountRoutes, type MoneyPublicOptions, moneyPublicRoutes } from './parts/money/public-routes.ts'
 import {
-  marketDataRoutes,
+  type MarketViewOptions,
+  marketViewRoutes,
   type StreamingOperatorOptions,
   type StreamingPublicOptions,
   streamingOperatorRoutes,
@@ -46,10 +46,8 @@ export interface OperatorModulesOptions
 type MoneyParts = Pick<MoneyOperatorOptions, 'quotas' | 'ledgerState' | 'converter'>
 
 /** What a process with the role `gateway` and without `api` serves of the public API. */
-export function gatewayModules(
-  options: GuardOptions & Omit<MarketDataRoutesOptions, 'guard'>,
-): readonly ModuleRoutes[] {
-  return [marketDataRoutes({ ...options, guard: createGuard(options) })]
+export function gatewayModules(options: GuardOptions & Omit<MarketViewOptions, 'guard'>): readonly ModuleRoutes[] {
+  return marketViewRoutes({ ...options, guard: createGuard(options) })
 }
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {

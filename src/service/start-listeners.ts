@@ -105,7 +105,8 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
   const isSimulated = (symbol: string) => markets.replicas.isSimulated(symbol)
   const isGateway = hasRole(config, 'gateway')
   const ratePerSecond = config['rest.rate_per_second']
-  const marketData = { ratePerSecond, hub, isSimulated, proofOf, isGateway }
+  const candles = streaming.candles.reader
+  const marketData = { ratePerSecond, hub, isSimulated, proofOf, isGateway, candles }
   const listener = await createPublicListener({
     ...publicSettings(config),
     scopes: scopesOf(config),

@@ -27,6 +27,7 @@ import { createOperatorListener } from '../../src/service/listeners/operator-lis
 import { createPublicListener } from '../../src/service/listeners/public-listener.ts'
 import { operatorModules, publicModules } from '../../src/service/modules.ts'
 import { createQuotas } from '../../src/service/parts/money/customer-quotas.ts'
+import { CandleReader } from '../../src/streaming/candles/candle-reader.ts'
 import type { Hub } from '../../src/streaming/gateway/hub.ts'
 import type { PriceHistory } from '../../src/streaming/gateway/price-history.ts'
 import { captureLog } from './captured-log.ts'
@@ -76,6 +77,8 @@ export interface RestNodeOptions {
   readonly hasTestSeed?: boolean
   /** The markets to list; absent = none. */
   readonly hub?: Pick<Hub, 'listedMarkets' | 'market' | 'marketList'>
+  /** Default: from the store, by the node's clock. */
+  readonly candles?: CandleReader
   /** False: the process has not the role `gateway`. */
   readonly isGateway?: boolean
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
@@ -143,6 +146,7 @@ export class RestNode {
     const hub = options.hub ?? { listedMarkets: [], market: () => undefined, marketList: '' }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const encryptionKey = options.hasEncryptionKey === false ? undefined : ENCRYPTION_KEY
+    const candles = options.candles ?? new CandleReader({ db, clock, retentionDays: () => 400 })
     const shared = {
       encryptionKey,
       quotas,
@@ -178,6 +182,7 @@ export class RestNode {
           hasTestSeed,
           hub,
           isGateway: options.isGateway ?? true,
+          candles,
           isSimulated,
           proofOf: () => 'SEQUENCE',
         }),
@@ -228,6 +233,7 @@ export class RestNode {
       live,
       routes,
       async close() {
+        candles.stop()
         await publicListener.close()
         await operatorListener.close()
         await loader.stop()

@@ -52,6 +52,8 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listMarkets: [],
   getOrderBook: ['not_allowed', 'not_found', 'market_not_live', 'role_missing'],
   listTrades: ['not_allowed', 'not_found', 'role_missing'],
+  getTicker: ['not_allowed', 'not_found', 'market_not_live', 'role_missing'],
+  listCandles: ['not_allowed', 'not_found', 'market_not_live', 'role_missing'],
   getClient: [],
   listEvents: ['invalid_cursor', 'events_expired'],
   getEvent: [],

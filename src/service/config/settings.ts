@@ -10,6 +10,7 @@ import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
 import { BANKING_SETTINGS } from './settings/banking.ts'
 import { BUS_SETTINGS } from './settings/bus.ts'
+import { CANDLES_SETTINGS } from './settings/candles.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
 import { DESTINATIONS_SETTINGS } from './settings/destinations.ts'
@@ -57,6 +58,7 @@ export const SETTINGS = {
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,
   ...STREAM_SETTINGS,
+  ...CANDLES_SETTINGS,
   ...BUS_SETTINGS,
   ...GATEWAY_SETTINGS,
   ...RECEIPTS_SETTINGS,

@@ -3,37 +3,36 @@
  * digests with which the stream's extended protocol sends them. Customers off the streaming allow list get neither, and
  * plans bound both.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { Directory } from '../../access/clients/directory.ts'
 import { callerOf, type Guard } from '../../access/clients/guard.ts'
-import { planRefusal, servedParams } from '../../access/clients/plans/plan.ts'
-import { type ChannelType, EXTENDED_DEPTHS } from '../../contract/channels.ts'
+import { servedParams } from '../../access/clients/plans/plan.ts'
+import { EXTENDED_DEPTHS } from '../../contract/channels.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { namesTag } from '../../platform/http/cached-content.ts'
-import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from '../../platform/http/list-limit.ts'
-import { nameIgnored } from '../../platform/http/list-query.ts'
-import { invalidRequest, Problem } from '../../platform/http/problem.ts'
-import { QueryFaults, queryValues } from '../../platform/http/query-values.ts'
+import { LIMIT_SCHEMA } from '../../platform/http/list-limit.ts'
 import { RawJson, WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
-import type { Hub } from '../gateway/hub.ts'
 import type { MarketStream } from '../gateway/market-stream.ts'
 import { tradeText } from '../sequencing/frame.ts'
+import {
+  type MarketRequestOptions,
+  readLimit,
+  readQuery,
+  requireAllowed,
+  requireBook,
+  wantedMarket,
+  wrong,
+} from './market-requests.ts'
 import { OrderBooks } from './order-books.ts'
 
-export interface MarketDataRoutesOptions {
+export interface MarketDataRoutesOptions extends MarketRequestOptions {
   readonly guard: Guard
-  readonly directory: Directory
-  readonly hub: Pick<Hub, 'market' | 'marketList'>
   readonly clock: Clock
-  /** Whether this process has the role `gateway`: others answer 503 and name it. */
-  readonly isGateway: boolean
 }
 
 /** A cursor's form; see sequencing/cursor. */
 const CURSOR = /^[\w-]{8}\.\d{1,15}$/
 const BEFORE_RULE = 'must be the cursor of a trade that is still kept'
-const RETRY_AFTER = { headers: { 'retry-after': '1' } }
 const Time = Type.String({ format: 'date-time' })
 
 const Level = Type.Object({ price: Type.String(), amount: Type.String() })
@@ -79,8 +78,6 @@ const DepthParameter = {
 }
 const BeforeParameter = { type: 'string', description: 'A trade’s cursor: only older ones' }
 
-type ByMarket = FastifyRequest<{ Params: { readonly market: string } }>
-
 /** Declares the routes, with the paths from the operation table. */
 export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDataRoutesOptions): void {
   const { guard } = options
@@ -93,7 +90,7 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
     async handler(request, reply) {
       requireAllowed(request, options)
       const wanted = readDepth(readQuery(request, reply, ['depth']).depth)
-      const market = wantedMarket(request, 'market_data', options)
+      const market = wantedMarket(request, ['market_data'], options)
       const { depth } = servedParams(callerOf(request).plans, { depth: depthAt(market, wanted) })
       requireBook(market)
       reply.header('cache-control', 'private, max-age=0')
@@ -123,51 +120,10 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
       const { limit: limitText, before } = readQuery(request, reply, ['limit', 'before'])
       const limit = readLimit(limitText)
       if (before !== undefined && !CURSOR.test(before)) throw wrong('before', BEFORE_RULE)
-      const market = wantedMarket(request, 'execution_data', options)
+      const market = wantedMarket(request, ['execution_data'], options)
       return { market: market.symbol, items: tradesOf(market, limit, before) }
     },
   })
-}
-
-/** Each parameter's only value. Other names are ignored, and named in a header. */
-function readQuery<Name extends string>(
-  { url }: FastifyRequest,
-  reply: FastifyReply,
-  names: readonly Name[],
-): Partial<Record<Name, string>> {
-  const faults = new QueryFaults()
-  const values = queryValues(url, faults)
-  const read: Partial<Record<Name, string>> = {}
-  for (const name of names) {
-    const [value, ...more] = values.take(name)
-    if (more.length > 0) faults.add(name, 'must not be repeated')
-    if (value !== undefined) read[name] = value
-  }
-  faults.throwIfAny()
-  nameIgnored(reply, values.left())
-  return read
-}
-
-/** Checked before the parameters, like a scope. */
-function requireAllowed(request: FastifyRequest, { directory, isGateway }: MarketDataRoutesOptions): void {
-  const { customerId } = callerOf(request)
-  if (directory.customer(customerId)?.streaming !== true) {
-    throw new Problem('not_allowed', 'the customer is not on the streaming allow list')
-  }
-  if (!isGateway) {
-    const detail = 'this process does not serve the call: one with the role gateway does'
-    throw new Problem('role_missing', detail, { meta: { roles: ['gateway'] } })
-  }
-}
-
-/** The market in the path, which this process follows from now on. */
-function wantedMarket(request: FastifyRequest, type: ChannelType, { hub }: MarketDataRoutesOptions): MarketStream {
-  const { market: symbol } = (request as ByMarket).params
-  const refusal = planRefusal(callerOf(request).plans, type, symbol)
-  if (refusal !== undefined) throw new Problem('not_allowed', refusal)
-  const market = hub.market(symbol)
-  if (market === undefined) throw new Problem('not_found', `there is no market with this name: ${hub.marketList}`)
-  return market
 }
 
 function readDepth(text: string | undefined): number | undefined {
@@ -182,26 +138,6 @@ function depthAt({ replica }: MarketStream, wanted: number | undefined): number 
   if (wanted === undefined) return published
   if (published === 0 || wanted <= published) return wanted
   throw wrong('depth', `must not be above the ${published} levels that the market publishes`)
-}
-
-function readLimit(text: string | undefined): number {
-  const limit = text === undefined ? LIMIT_DEFAULT : limitOf(text)
-  if (limit === undefined) throw wrong('limit', LIMIT_RULE)
-  return limit
-}
-
-function wrong(parameter: string, detail: string): Problem {
-  return invalidRequest([{ parameter, detail }])
-}
-
-/** An old book is never answered. */
-function requireBook({ replica: { live, isCrossed, reason } }: MarketStream): void {
-  if (live && !isCrossed) return
-  throw new Problem(
-    'market_not_live',
-    reason === '' ? 'the market is not live' : `the market is not live: ${reason}`,
-    RETRY_AFTER,
-  )
 }
 
 function tradesOf({ replica }: MarketStream, limit: number, before: string | undefined): readonly RawJson[] {

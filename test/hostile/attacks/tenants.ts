@@ -365,6 +365,8 @@ const WITHOUT_CASES: readonly OperationId[] = [
   'listMarkets',
   'getOrderBook',
   'listTrades',
+  'getTicker',
+  'listCandles',
   'getClient',
   'listLimits',
   'listEvents',

@@ -5,6 +5,7 @@ import {
   type StreamOperatorRoutesOptions,
 } from '../../../streaming/gateway/operator-routes.ts'
 import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import { type CandleRoutesOptions, registerCandleRoutes } from '../../../streaming/rest/candle-routes.ts'
 import { type MarketDataRoutesOptions, registerMarketDataRoutes } from '../../../streaming/rest/market-data-routes.ts'
 import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/rest/market-routes.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
@@ -15,15 +16,17 @@ export interface StreamingOperatorOptions extends Omit<StreamOperatorRoutesOptio
   readonly markets?: Pick<Markets, 'recorder'>
 }
 
-export type StreamingPublicOptions = MarketRoutesOptions & MarketDataRoutesOptions
+export type MarketViewOptions = MarketDataRoutesOptions & CandleRoutesOptions
+
+export type StreamingPublicOptions = MarketRoutesOptions & MarketViewOptions
 
 export function streamingPublicRoutes(options: StreamingPublicOptions): readonly ModuleRoutes[] {
-  return [(app) => registerMarketRoutes(app, options), marketDataRoutes(options)]
+  return [(app) => registerMarketRoutes(app, options), ...marketViewRoutes(options)]
 }
 
-/** Books and trades. */
-export function marketDataRoutes(options: MarketDataRoutesOptions): ModuleRoutes {
-  return (app) => registerMarketDataRoutes(app, options)
+/** Books, trades, candles and tickers. */
+export function marketViewRoutes(options: MarketViewOptions): readonly ModuleRoutes[] {
+  return [(app) => registerMarketDataRoutes(app, options), (app) => registerCandleRoutes(app, options)]
 }
 
 /** Relative to `/admin/v1`. */

@@ -19,6 +19,7 @@ import { readFromStore } from '../../process/store-wait.ts'
 import { receiptIssuerOf } from '../access/receipts.ts'
 import type { Parts } from '../parts.ts'
 import { type LinkedMarkets, startBus, waitForFeeds } from './start-bus.ts'
+import { type Candles, createCandles } from './start-candles.ts'
 import { type Cluster, startCluster } from './start-cluster.ts'
 import { startGateway } from './start-gateway.ts'
 import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
@@ -34,6 +35,7 @@ export interface Streaming {
   readonly hub: Hub
   readonly gateway: Gateway
   readonly prices: PriceHistory
+  readonly candles: Candles
   /** The books that set prices, each followed from the moment it is wanted. */
   readonly priceBooks: { readonly replicas: MarketReplicas; want(symbol: string): void }
   /** The proof for a live market's book. */
@@ -80,13 +82,15 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
       return report === undefined ? replica : { market: replica.market, instant: NO_COMMIT, ...report }
     })
   const priceBooks = { replicas, want: (symbol: string) => linked?.followed.want(symbol) }
-  const served = { hub, gateway, prices, priceBooks, proofOf, observedMarkets }
+  const candles = createCandles(parts, db, markets, leadership)
+  const served = { hub, gateway, prices, candles, priceBooks, proofOf, observedMarkets }
   return { markets, leadership, linked, local, cluster, ...served }
 }
 
 /** Writes this process's markets, and waits for others'. The store has its schema. */
 export async function startStreaming(parts: Parts, db: Db, streaming: Streaming): Promise<void> {
-  const { markets, leadership, linked } = streaming
+  const { markets, leadership, linked, candles } = streaming
+  candles.startWriting()
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   // Not before: messages for a market that does not exist yet are rejected.
   if (leadership !== undefined && linked !== undefined) startLeadership(parts, leadership, markets.writers, linked)

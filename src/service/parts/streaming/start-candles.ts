@@ -1,0 +1,62 @@
+/** Composes the candles: those for requests, in every process, and the writer of the markets that this process writes. */
+import type { Clock } from '../../../platform/base/clock.ts'
+import type { Log } from '../../../platform/base/log.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import type { WrittenMarket } from '../../../streaming/candles/candle-counter.ts'
+import { CandleReader } from '../../../streaming/candles/candle-reader.ts'
+import { CandleWriter } from '../../../streaming/candles/candle-writer.ts'
+import { CandleRetention } from '../../../streaming/candles/retention.ts'
+import type { FeedLeadership } from '../../../streaming/markets/feed-leadership.ts'
+import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import { hasRole } from '../../config/roles.ts'
+import type { Config } from '../../config/settings.ts'
+import type { Lifecycle } from '../../process/lifecycle.ts'
+
+interface CandleParts {
+  readonly config: Config
+  /** The current configuration, which a reload replaces. */
+  readonly current: { readonly config: Config }
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  readonly lifecycle: Lifecycle
+}
+
+export interface Candles {
+  readonly reader: CandleReader
+  /** Writes from now on, in a process with the role `feed`. The store has its schema. */
+  startWriting(): void
+  /** To be called between the end of the sequencers and that of the leadership. */
+  stopWriting(): Promise<void>
+}
+
+export function createCandles(
+  { config, current, clock, log, metrics, lifecycle }: CandleParts,
+  db: Db,
+  { writers, replicas }: Pick<Markets, 'writers' | 'replicas'>,
+  leadership: FeedLeadership | undefined,
+): Candles {
+  const retentionDays = () => current.config['candles.retention_days']
+  const reader = new CandleReader({ db, clock, retentionDays })
+  lifecycle.started('candles', () => reader.stop())
+  let writer: CandleWriter | undefined
+  const written = () =>
+    current.config.markets.flatMap(({ definition, feedGroup }): WrittenMarket[] => {
+      const replica = replicas.replicaOf(definition.symbol)
+      if (replica === undefined || writers.sequencerOf(definition.symbol) === undefined) return []
+      return [{ replica, leaseEpoch: leadership?.leaseEpochOf(feedGroup) ?? 0 }]
+    })
+  return {
+    reader,
+    startWriting() {
+      if (!hasRole(config, 'feed')) return
+      const retention = new CandleRetention({ db, clock, log, retentionDays })
+      lifecycle.started('candle retention', () => retention.stop())
+      writer = new CandleWriter({ db, clock, log, metrics, written })
+    },
+    async stopWriting() {
+      await writer?.stop()
+    },
+  }
+}
