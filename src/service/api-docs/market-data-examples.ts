@@ -16,6 +16,8 @@ export const MARKET_DATA_EXAMPLES = {
           quote_asset: 'USD',
           price_decimals: 2,
           amount_decimals: 8,
+          tick_size: '0.01',
+          amount_min: '0.00000001',
           depth: 1000,
           state: 'LIVE',
           state_since: '2026-11-20T12:00:00.000Z',

@@ -107,6 +107,17 @@ const answeredEntry = {
       type: 'boolean',
       description: extendedOnly('For executions with `resume`: whether they continue from the cursor without a gap'),
     },
+    served: {
+      title: 'ServedParams',
+      type: 'object',
+      properties: {
+        depth: { type: 'integer', minimum: 0, description: 'Levels per side, 0 = all. Only for `market_data`' },
+        interval_ms: { type: 'integer', description: 'Absent: every commit' },
+      },
+      description: extendedOnly(
+        'When a plan bounds the subscription: the depth and interval in place of the requested',
+      ),
+    },
     error: code,
     message: text(
       'For a failed entry, or a subscription which the service has ended: the reason, for people. For a removed or changed market: which of the two',

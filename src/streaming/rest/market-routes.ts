@@ -8,6 +8,7 @@ import { type Static, Type } from 'typebox'
 import { callerOf, type Guard } from '../../access/clients/guard.ts'
 import { includesMarket } from '../../access/clients/plans/plan.ts'
 import { millisecondText } from '../../platform/base/clock.ts'
+import { formatDecimal } from '../../platform/base/decimal.ts'
 import { IGNORES_PARAMETERS } from '../../platform/http/list-query.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { MARKET_STATES } from '../gateway/market-stream.ts'
@@ -33,6 +34,10 @@ const Market = Type.Object(
     quote_asset: Type.String(),
     price_decimals: { ...Count, description: 'Fraction digits in every price' },
     amount_decimals: { ...Count, description: 'Fraction digits in every amount' },
+    tick_size: Type.String({ description: 'The smallest price step: every price is a multiple' }),
+    amount_min: Type.String({
+      description: 'The smallest amount of a level or execution. The venue’s own minimum order may be larger',
+    }),
     depth: { ...Count, description: 'Published levels per side (0 = all)' },
     state: Type.Enum([...MARKET_STATES], {
       ...text,
@@ -91,6 +96,8 @@ function marketOf(
     quote_asset: quoteAsset,
     price_decimals: priceDecimals,
     amount_decimals: amountDecimals,
+    tick_size: formatDecimal(1, priceDecimals),
+    amount_min: formatDecimal(1, amountDecimals),
     depth,
     state,
     state_since: millisecondText(stateSinceMilliseconds),

@@ -54,6 +54,7 @@ describe('GET /v2/markets', () => {
       market: `${base_asset}USD`,
       base_asset,
       ...common,
+      ...{ tick_size: '0.01', amount_min: '0.0001' },
       state_since: since,
       simulated: base_asset === 'SIM',
       // While it is not known whether they trade, nothing is claimed.
