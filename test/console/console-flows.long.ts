@@ -393,6 +393,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     const [delivery] = (await stage.call('GET', '/deliveries')).items
     const [deposit] = (await stage.call('GET', '/deposits')).items
     const pages = ['/customers', `/customers/${id}`, `/clients/${clientId}`, '/review/addresses', '/money/controls']
+    pages.push('/plans', '/plans/unlimited')
     pages.push(`/review/accounts/${pendingAccountId}`, `/review/rules/${pendingRuleId}`, '/money/deliveries')
     pages.push(`/money/deposits/${deposit.id}`, `/money/deliveries/${delivery.id}`)
     const changes =
@@ -480,6 +481,32 @@ describe('with four eyes', () => {
     for (const name of ['tom', 'tina'])
       await second.page.locator('main').getByText(name, { exact: true }).first().waitFor()
     expect([...first.faults, ...second.faults]).toEqual([])
+  })
+
+  it('a change of a plan is requested by one administrator, shown on its page, and confirmed by another', async () => {
+    const comment = { [COMMENT]: 'sold today' }
+    const [one, other] = await Promise.all([
+      stage.person(browser, 'alex', 'admin'),
+      stage.person(browser, 'anna', 'admin'),
+    ])
+    const confirmed = async (request: Person['page']) => {
+      await request.getByRole('link', { name: /A second person/ }).click()
+      await request.getByText('another person has to confirm it').waitFor()
+      await other.page.goto(request.url())
+      await act(other.page, 'Confirm')
+      await reported(other.page, 'Confirmed and carried out')
+    }
+    await one.page.goto(`${stage.url}/plans`)
+    await act(one.page, 'New plan', { Name: 'gold', ...comment }, 'Request: create')
+    await confirmed(one.page)
+    await one.page.goto(`${stage.url}/plans/gold`)
+    await act(one.page, 'Change', { Connections: '7', ...comment }, 'Request: save')
+    await one.page.getByText('waits for a second person').waitFor()
+    await confirmed(one.page)
+    expect((await stage.call('GET', '/plans/gold')).connections_max).toBe(7)
+    await other.page.getByRole('link', { name: 'gold' }).click()
+    await other.page.getByRole('heading', { name: 'gold' }).waitFor()
+    expect([...one.faults, ...other.faults]).toEqual([])
   })
 
   it('a record shows that a change of it waits, and a confirmation of another version shows what has changed', async () => {

@@ -46,6 +46,8 @@ beforeAll(async () => {
       '/markets',
       '/markets/BTCUSD',
       '/customers',
+      '/plans',
+      '/plans/unlimited',
       `/customers/${id}`,
       `/customers/${longName.id}`,
       `/clients/${clientId}`,

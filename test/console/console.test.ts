@@ -331,6 +331,58 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
+  it('the console creates a plan, changes it, gives it to a client, and deletes it when it has no user', async () => {
+    const { page, faults, context } = await stage.person(browser, 'paula', 'admin')
+    const dialog = page.getByRole('dialog')
+    const confirm = (name: string) => dialog.getByRole('button', { name, exact: true }).click()
+    const choose = async (plan: string) => {
+      await page.goto(`${stage.url}/clients/${stage.customer.clientId}`)
+      await page.getByRole('button', { name: 'Change plan' }).click()
+      await dialog.getByLabel('Plan').selectOption(plan)
+      await confirm('Save')
+      await page.getByText('onboarding has the plan').waitFor()
+    }
+    await page.goto(`${stage.url}/plans`)
+    await page.getByRole('link', { name: 'unlimited' }).waitFor()
+    await page.getByRole('button', { name: 'New plan' }).click()
+    await dialog.getByLabel('Name').fill('basic')
+    await dialog.getByLabel('Levels per side').selectOption('10')
+    await dialog.getByLabel('Connections').fill('many')
+    await dialog.getByLabel('publication').uncheck()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await confirm('Create')
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Connections').fill('5')
+    await confirm('Create')
+    await page.getByText('basic was created').waitFor()
+    await page.getByRole('button', { name: 'Change' }).click()
+    await dialog.getByLabel('Markets').fill('BTCUSD, ETHUSD')
+    await dialog.getByLabel('Levels per side').selectOption('')
+    await confirm('Save')
+    await page.getByText('basic was changed').waitFor()
+    expect(await stage.call('GET', '/plans/basic')).toEqual({
+      name: 'basic',
+      markets: ['BTCUSD', 'ETHUSD'],
+      channels: ['events', 'execution_data', 'market_data', 'market_data.top_of_book'],
+      connections_max: 5,
+      created_at: expect.any(String),
+    })
+    expect(await accessibilityFaults(page)).toEqual([])
+    await choose('basic')
+    await page.getByRole('link', { name: 'basic' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await confirm('Delete')
+    await dialog.getByText(/the plan is in use/).waitFor()
+    await choose('')
+    await page.goto(`${stage.url}/plans/basic`)
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await confirm('Delete')
+    await page.getByText('basic was deleted').waitFor()
+    await expect.poll(() => page.getByRole('link', { name: 'basic' }).count()).toBe(0)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it('the console finds a customer by the beginning of its name, in the filter of a list and in the palette', async () => {
     await stage.call('POST', '/customers', { name: 'Northern Lights' })
     const { page, faults, context } = await stage.person(browser, 'fiona', 'viewer')

@@ -1,5 +1,5 @@
 /** The pages by path. */
-import type { JSX } from 'preact'
+import { type PageContent, type Route, record } from './base/page-route.ts'
 import { AuditPage } from './pages/audit.tsx'
 import { ClientPage } from './pages/client.tsx'
 import { ConnectionPage } from './pages/connection.tsx'
@@ -18,29 +18,12 @@ import { OperatorsPage } from './pages/operators.tsx'
 import { OrchestrationPage } from './pages/orchestration.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { OwnLoginPage } from './pages/own-login.tsx'
+import { PlanPage, PlansPage } from './pages/plans.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
-import { AccountPage } from './pages/review/account.tsx'
-import { ChangeRequestPage } from './pages/review/change-request.tsx'
-import { DestinationPage, DestinationsPage } from './pages/review/destination.tsx'
-import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review/lists.tsx'
-import { QueuePage } from './pages/review/queue.tsx'
-import { RulePage } from './pages/review/rule.tsx'
-import { ScreeningPage, ScreeningsPage } from './pages/review/screening.tsx'
+import { REVIEW_ROUTES } from './pages/review/routes.tsx'
 import { SettingsPage } from './pages/settings.tsx'
 import { WebhookEndpointPage } from './pages/webhook-endpoint.tsx'
 import { PageHead } from './ui/parts.tsx'
-
-interface PageContent {
-  readonly title: string
-  readonly content: JSX.Element
-}
-
-type Route = readonly [pattern: RegExp, page: (...parameters: string[]) => PageContent]
-
-/** A record's page, by its id. */
-function record(folder: string, title: string, content: (id: string) => JSX.Element): Route {
-  return [new RegExp(`^/${folder}/([0-9A-Za-z-]{1,64})$`), (id = '') => ({ title, content: content(id) })]
-}
 
 const ROUTES: readonly Route[] = [
   [/^\/$/, () => ({ title: 'Overview', content: <OverviewPage /> })],
@@ -53,19 +36,13 @@ const ROUTES: readonly Route[] = [
   record('customers', 'Customer', (id) => <CustomerPage key={id} id={id} />),
   record('customers/connections', 'Connection', (id) => <ConnectionPage key={id} id={id} />),
   record('clients', 'Client', (id) => <ClientPage key={id} id={id} />),
+  [/^\/plans$/, () => ({ title: 'Plans', content: <PlansPage /> })],
+  [
+    /^\/plans\/([a-z0-9][a-z0-9_-]{0,49})$/,
+    (name = '') => ({ title: name, content: <PlanPage key={name} name={name} /> }),
+  ],
   record('webhook-endpoints', 'Webhook endpoint', (id) => <WebhookEndpointPage key={id} id={id} />),
-  [/^\/review$/, () => ({ title: 'Queue', content: <QueuePage /> })],
-  [/^\/review\/accounts$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
-  [/^\/review\/destinations$/, () => ({ title: 'Destinations', content: <DestinationsPage /> })],
-  [/^\/review\/screening$/, () => ({ title: 'Screening', content: <ScreeningsPage /> })],
-  [/^\/review\/rules$/, () => ({ title: 'Rules', content: <RulesPage /> })],
-  [/^\/review\/requests$/, () => ({ title: 'Four eyes', content: <RequestsPage /> })],
-  [/^\/review\/addresses$/, () => ({ title: 'Addresses', content: <AddressesPage /> })],
-  record('review/accounts', 'Account', (id) => <AccountPage key={id} id={id} />),
-  record('review/destinations', 'Destination', (id) => <DestinationPage key={id} id={id} />),
-  record('review/screening', 'Screening', (id) => <ScreeningPage key={id} id={id} />),
-  record('review/rules', 'Rule', (id) => <RulePage key={id} id={id} />),
-  record('review/requests', 'Request', (id) => <ChangeRequestPage key={id} id={id} />),
+  ...REVIEW_ROUTES,
   [/^\/money(?:\/deposits)?$/, () => ({ title: 'Deposits', content: <DepositsPage /> })],
   [/^\/money\/orchestrations$/, () => ({ title: 'Orchestrations', content: <OrchestrationsPage /> })],
   [/^\/money\/deliveries$/, () => ({ title: 'Deliveries', content: <DeliveriesPage /> })],

@@ -1,6 +1,7 @@
 /** One client: its scopes, secrets and connections. */
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
+import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { Customer } from '../ui/customer.tsx'
 import { Icon } from '../ui/icons.tsx'
@@ -8,6 +9,8 @@ import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time, ti
 import { Table } from '../ui/table.tsx'
 import { askEnabled, askNewSecret, askRevocation, askScopes, askSecretDeletion } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
+import { PendingRequests } from './pending-requests.tsx'
+import { askClientPlan } from './plans.tsx'
 import { SCOPES } from './scopes.ts'
 
 const REFRESH_MILLISECONDS = 4_000
@@ -15,6 +18,7 @@ const REFRESH_MILLISECONDS = 4_000
 export function ClientPage({ id }: { readonly id: string }) {
   const client = useGet(`/clients/${id}`)
   const connections = useGet('/connections', { client_id: id, limit: 200 }, REFRESH_MILLISECONDS)
+  const plans = useGet('/plans').document?.items ?? []
   const { document, problem, reload } = client
   if (problem !== undefined) return <ProblemNote problem={problem} retry={reload} />
   if (document === undefined) return <Loading />
@@ -36,12 +40,18 @@ export function ClientPage({ id }: { readonly id: string }) {
           </button>
         )}
         {can('PATCH /clients/:id') && (
+          <button type="button" disabled={plans.length === 0} onClick={() => askClientPlan(document, plans, reload)}>
+            Change plan
+          </button>
+        )}
+        {can('PATCH /clients/:id') && (
           <button type="button" onClick={() => askEnabled(document, reload)}>
             {enabled ? 'Disable' : 'Enable'}
           </button>
         )}
       </PageHead>
       <div class="stack">
+        <PendingRequests subject={id} />
         <ClientFacts client={document} />
         <div class="columns">
           <ScopesCard client={document} reload={reload} />
@@ -63,6 +73,16 @@ function ClientFacts({ client }: { readonly client: Schema<'Client'> }) {
             <Badge key="s" tone={client.enabled ? 'good' : 'bad'}>
               {client.enabled ? 'Enabled' : 'Disabled'}
             </Badge>,
+          ],
+          [
+            'Plan',
+            client.plan === undefined ? (
+              "its customer's"
+            ) : (
+              <a key="p" href={href(`/plans/${client.plan}`)}>
+                {client.plan}
+              </a>
+            ),
           ],
           ['Client id', <Id key="i" of={client.client_id} />],
           ['Created', timeFact(client.created_at)],

@@ -13,6 +13,8 @@ import { ListTable } from '../ui/table.tsx'
 import { askNewClient } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
 import { LimitsCard } from './limits.tsx'
+import { PendingRequests } from './pending-requests.tsx'
+import { askCustomerPlan } from './plans.tsx'
 import { SecurityContactsCard } from './security-contacts.tsx'
 import { WebhookEndpointsCard } from './webhook-endpoint.tsx'
 
@@ -103,6 +105,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
         <CustomerActions customer={document} reload={customer.reload} />
       </PageHead>
       <div class="stack">
+        <PendingRequests subject={id} />
         <Card>
           <Facts
             rows={[
@@ -118,7 +121,12 @@ export function CustomerPage({ id }: { readonly id: string }) {
                   {document.streaming ? 'On the allow list' : 'Not allowed'}
                 </Badge>,
               ],
-              ['Plan', document.plan],
+              [
+                'Plan',
+                <a key="p" href={href(`/plans/${document.plan}`)}>
+                  {document.plan}
+                </a>,
+              ],
               ['Id', <Id key="i" of={document.id} />],
               [
                 'Records',
@@ -147,6 +155,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
 }
 
 function CustomerActions({ customer, reload }: { readonly customer: Schema<'Customer'>; readonly reload: () => void }) {
+  const plans = useGet('/plans').document?.items ?? []
   if (!can('PATCH /customers/:id')) return null
   const { id, name, enabled, streaming } = customer
   const change = (title: string, consequence: string, confirm: string, body: object, isDangerous: boolean) =>
@@ -163,7 +172,7 @@ function CustomerActions({ customer, reload }: { readonly customer: Schema<'Cust
     })
   return (
     <>
-      <button type="button" onClick={() => askPlan(customer, reload)}>
+      <button type="button" disabled={plans.length === 0} onClick={() => askCustomerPlan(customer, plans, reload)}>
         Change plan
       </button>
       <button
@@ -212,26 +221,6 @@ function CustomerActions({ customer, reload }: { readonly customer: Schema<'Cust
       </button>
     </>
   )
-}
-
-function askPlan({ id, name, plan }: Schema<'Customer'>, reload: () => void): void {
-  ask({
-    title: `Plan of ${name}`,
-    consequence: (
-      <p>
-        It bounds the stream and the REST API at once: subscriptions outside the plan end, and books get its depth. The
-        plan <code>unlimited</code> has no bounds.
-      </p>
-    ),
-    confirm: 'Save',
-    fourEyes: 'controls',
-    fields: [{ name: 'plan', label: 'Plan', kind: 'text', hint: 'as in tidegate admin plan list', initial: plan }],
-    run: ({ plan: typed }) => call('PATCH', `/customers/${id}`, { plan: typed }),
-    done: () => {
-      reload()
-      return `${name} has the plan`
-    },
-  })
 }
 
 function ClientsCard({

@@ -25,6 +25,9 @@ const PAGES: Readonly<Record<string, string>> = {
   deliveries: '/money/deliveries',
   deposits: '/money/deposits',
   operators: '/operators',
+  plans: '/plans',
+  customers: '/customers',
+  clients: '/clients',
 }
 
 const BACK = { path: '/review/requests', label: 'Four eyes' }
