@@ -2,10 +2,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Book, type Credentials, StreamClient } from '../../packages/client/src/index.ts'
+import { type Book, type Credentials, RestClient, StreamClient } from '../../packages/client/src/index.ts'
 import { endExamples, pythonWith, startExample, titleWith } from '../support/foreign-programs.ts'
 import { PYTHON_ENVIRONMENT } from '../support/python-client.ts'
-import { market, type ServiceInside, startServiceInside, temporaryFolder } from '../support/running-service.ts'
+import {
+  market,
+  type ServiceInside,
+  STREAM_SCOPE,
+  startServiceInside,
+  temporaryFolder,
+} from '../support/running-service.ts'
 
 const MARKETS = ['AAAUSD', 'BBBUSD', 'CCCUSD', 'DDDUSD']
 /** The heartbeat, and two books. */
@@ -36,6 +42,22 @@ async def main():
 asyncio.run(main())
 `
 
+/** Prints the market's book, number of trades, ticker and candles. */
+const PYTHON_MARKET_DATA = `
+import asyncio, json, sys
+from tidegate_client import Credentials, MarketData
+
+async def main():
+    data = MarketData(Credentials.read(sys.argv[1]), sys.argv[2])
+    book = await data.order_book("AAAUSD", depth=5)
+    ticker = await data.ticker("AAAUSD")
+    candles = await data.candles("AAAUSD", "1h", limit=1)
+    trades = await data.trades("AAAUSD", limit=1)
+    print(json.dumps([book["depth"], len(book["bids"]), book["market"], ticker["market"], len(candles), len(trades)]))
+
+asyncio.run(main())
+`
+
 const folder = temporaryFolder()
 let service: ServiceInside
 let credentials: Credentials
@@ -43,9 +65,16 @@ let credentials: Credentials
 beforeAll(async () => {
   const markets = MARKETS.map((symbol) => market(symbol.slice(0, 3), 2, 10))
   service = await startServiceInside(folder.path, markets, { 'stream.subscriptions_max': SUBSCRIPTIONS_MAX })
-  const { clientId, clientSecret } = await service.operator.createClient()
+  const { customerId } = await service.operator.createClient()
+  const scopes = [STREAM_SCOPE, 'exchange:read_marketdata']
+  const created = await service.operator.call<{ client_id: string; client_secret: string }>(
+    'POST',
+    `/customers/${customerId}/clients`,
+    { name: 'both', scopes },
+  )
   const { http, ws } = service
-  credentials = { client_id: clientId, client_secret: clientSecret, auth_url: http, base_url: http, ws_url: ws }
+  const { client_id, client_secret } = created
+  credentials = { client_id, client_secret, scopes, auth_url: http, base_url: http, ws_url: ws }
   writeFileSync(join(folder.path, 'credentials.json'), JSON.stringify(credentials))
 })
 
@@ -90,4 +119,21 @@ test(titleWith('the client in Python has as many', PYTHON, 'python3 with websock
   const { stdout, stderr } = await startExample(PYTHON.file, args, PYTHON_ENVIRONMENT).result
   expect(stderr).toBe('')
   expect(stdout.trim().split('\n')).toEqual(EXPECTED)
+})
+
+it('the TypeScript client reads a market’s book, trades, ticker and candles', async () => {
+  const rest = new RestClient({ credentials })
+  const { depth, bids, digest } = await rest.orderBook('AAAUSD', { depth: 5 })
+  expect([depth, bids.length, digest.length]).toEqual([5, 5, 16])
+  expect((await rest.ticker('AAAUSD')).market).toBe('AAAUSD')
+  await expect.poll(() => rest.trades('AAAUSD', { limit: 1 }), { timeout: 20_000 }).toHaveLength(1)
+  await expect.poll(() => rest.candles('AAAUSD', { interval: '1h', limit: 1 }), { timeout: 20_000 }).toHaveLength(1)
+  await expect(rest.orderBook('NOUSD')).rejects.toThrow('AAAUSD')
+})
+
+test(titleWith('the client in Python reads them too', PYTHON, 'python3 with websockets'), async () => {
+  const args = ['-c', PYTHON_MARKET_DATA, join(folder.path, 'credentials.json'), service.http]
+  const { stdout, stderr } = await startExample(PYTHON.file, args, PYTHON_ENVIRONMENT).result
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual([5, 5, 'AAAUSD', 'AAAUSD', 1, 1])
 })

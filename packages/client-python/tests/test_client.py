@@ -19,6 +19,7 @@ from tidegate_client import (
     ExecutionGap,
     Executions,
     Level,
+    MarketData,
     PushedEvents,
     TidegateError,
     Top,
@@ -31,6 +32,7 @@ from tidegate_client.book_content import BookContent
 from tidegate_client.digest import digest_text, level_hash
 from tidegate_client.errors import Fault
 from tidegate_client.messages import BookMessage, BookStatement, ExecutionMessage, TopMessage, parse_message
+from tidegate_client.rest import Answer
 
 Pairs = list[tuple[str, str]]
 TIME = "2026-11-23T10:00:00.000000000Z"
@@ -124,21 +126,18 @@ class EventsTest(unittest.TestCase):
         asyncio.run(run())
 
     def test_polled_events_follow_pages_without_events_and_wait_for_the_service(self) -> None:
-        answers: list[tuple[int, dict[str, Any], float]] = [
-            (200, {"items": [{"sequence": 3}]}, 0),
-            (200, {"items": [], "next_page_cursor": "c1"}, 0),
-            (503, {"detail": "starting"}, 0),
-            (200, {"items": [{"sequence": 9}]}, 0),
-            (410, {"code": "events_expired", "meta": {"oldest_sequence": 20}}, 0),
+        answers = [
+            Answer(200, {"items": [{"sequence": 3}]}, 0),
+            Answer(200, {"items": [], "next_page_cursor": "c1"}, 0),
+            Answer(503, {"detail": "starting"}, 0),
+            Answer(200, {"items": [{"sequence": 9}]}, 0),
+            Answer(410, {"code": "events_expired", "meta": {"oldest_sequence": 20}}, 0),
         ]
         asked: list[str] = []
 
-        def fetch(request: Any) -> tuple[int, dict[str, Any], float]:
+        def fetch(request: Any) -> Answer:
             asked.append(request.full_url.split("?")[1])
             return answers.pop(0)
-
-        async def token(_source: object) -> str:
-            return "token"
 
         async def no_wait(_seconds: float) -> None:
             return None
@@ -154,14 +153,58 @@ class EventsTest(unittest.TestCase):
 
         module = "tidegate_client.polled_events"
         with (
-            mock.patch(f"{module}._fetch", fetch),
-            mock.patch(f"{module}.TokenSource.token", token),
+            mock.patch("tidegate_client.rest._fetch", fetch),
+            mock.patch(f"{module}.TokenSource.token", a_token),
             mock.patch(f"{module}.asyncio.sleep", no_wait),
         ):
             self.assertEqual(asyncio.run(run()), [9])
         start = "after=3&limit=1000"
         following = f"{start}&page_cursor=c1"
         self.assertEqual(asked, ["order=DESC&limit=1", start, following, following, "after=9&limit=1000"])
+
+
+async def a_token(_source: object) -> str:
+    return "token"
+
+
+class MarketDataTest(unittest.TestCase):
+    def test_waits_for_a_market_which_is_not_ready_and_names_what_was_wrong(self) -> None:
+        answers = [
+            Answer(503, {"detail": "the market is not live"}, 1),
+            Answer(200, {"market": "A/B", "items": [{"time": "t"}]}, 0),
+            Answer(400, {"detail": "depth"}, 0),
+            *[Answer(503, {"detail": "the market is not live"}, 0)] * 4,
+        ]
+        asked: list[str] = []
+        waited: list[float] = []
+
+        def fetch(request: Any) -> Answer:
+            asked.append(request.full_url.removeprefix("https://example.com/v2/markets/"))
+            return answers.pop(0)
+
+        async def wait(seconds: float) -> None:
+            waited.append(seconds)
+
+        async def run() -> list[str]:
+            data = MarketData(Credentials("id", "secret", "https://example.com", "wss://example.com"), "https://example.com/")
+            self.assertEqual(await data.candles("A/B", "1m", from_time="2026-01-01T00:00:00Z"), [{"time": "t"}])
+            codes = []
+            for depth in (7, 5):
+                with self.assertRaises(TidegateError) as raised:
+                    await data.order_book("A/B", depth=depth)
+                codes.append(raised.exception.code)
+            return codes
+
+        module = "tidegate_client.market_data"
+        with (
+            mock.patch("tidegate_client.rest._fetch", fetch),
+            mock.patch(f"{module}.TokenSource.token", a_token),
+            mock.patch(f"{module}.asyncio.sleep", wait),
+        ):
+            self.assertEqual(asyncio.run(run()), ["INVALID_ARGUMENT", "UNAVAILABLE"])
+        self.assertGreaterEqual(waited[0], 1)
+        candles = "A%2FB/candles?interval=1m&from=2026-01-01T00%3A00%3A00Z"
+        self.assertEqual(asked, [candles] * 2 + ["A%2FB/order-book?depth=7"] + ["A%2FB/order-book?depth=5"] * 4)
 
 
 SNAPSHOT: tuple[Pairs, Pairs] = ([("100.00", "1.5000"), ("99.99", "0.0001")], [("100.01", "12345678.9012"), ("200.00", "1.0000")])

@@ -1,4 +1,4 @@
-"""The client for a Tidegate service's stream. Everything is imported from here."""
+"""The client for a Tidegate service's stream and market data. Everything is imported from here."""
 
 from .book import Book, BookChange, BookStatus, DigestMatch
 from .credentials import Credentials
@@ -6,6 +6,7 @@ from .errors import ErrorCode, EventsExpired, TidegateError
 from .events import CustomerEvent, Events
 from .executions import Executions
 from .levels import Level, VenueShare
+from .market_data import Candle, MarketData, OrderBook, Ticker, Trade
 from .messages import Execution, ExecutionGap, InstrumentState
 from .polled_events import polled_events
 from .price import HeldBook, KeptBook, PriceCheck, verify_price
@@ -19,6 +20,7 @@ __all__ = [
     "Book",
     "BookChange",
     "BookStatus",
+    "Candle",
     "Connected",
     "Credentials",
     "CustomerEvent",
@@ -34,14 +36,18 @@ __all__ = [
     "InstrumentState",
     "KeptBook",
     "Level",
+    "MarketData",
+    "OrderBook",
     "PriceCheck",
     "PushedEvents",
     "Resync",
     "StreamClient",
     "StreamEvent",
+    "Ticker",
     "TidegateError",
     "Top",
     "TopOfBook",
+    "Trade",
     "VenueShare",
     "polled_events",
     "recorded_book",

@@ -23,6 +23,8 @@ ErrorCode = Literal[
     "INVALID_SIGNATURE",
     # The first attempt to reach the service failed.
     "UNREACHABLE",
+    # The service or the market was not ready, in several attempts.
+    "UNAVAILABLE",
     # This program closed the subscription before it was complete.
     "CLOSED",
 ]

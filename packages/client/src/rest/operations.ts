@@ -24,9 +24,18 @@ export type ListPath = {
 
 export type Item<P extends ListPath> = Answer<P, 'get'> extends { items: (infer I)[] } ? I : never
 
+export type OrderBook = components['schemas']['OrderBook']
+export type Trade = components['schemas']['Trade']
+export type Ticker = components['schemas']['Ticker']
+export type Candle = components['schemas']['Candle']
+
 type PathParameters<O> = O extends { parameters: { path: infer V } } ? { readonly path: V } : unknown
 type Query<O> = O extends { parameters: { query?: infer V } } ? { readonly query?: V } : unknown
 type Body<O> = O extends { requestBody: { content: { 'application/json': infer V } } } ? { readonly body: V } : unknown
+
+/** A request for one market's data: its query's members, and `signal`. */
+export type MarketOptions<P extends PathOf<'get'>> =
+  Request<P, 'get'> extends { readonly query?: infer V } ? NonNullable<V> & { readonly signal?: AbortSignal } : never
 
 /** A request's parts: `path` for the names in braces, `query`, `body`. */
 export type Request<P extends keyof paths, M extends Method> = PathParameters<paths[P][M]> &

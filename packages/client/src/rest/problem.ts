@@ -12,6 +12,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   invalid_state: 'read the record again: its state is in `meta.current`',
   rate_limited: 'send fewer requests',
   daily_quota_exceeded: 'try again on the next day',
+  market_not_live: 'try again later',
   internal: 'report the request_id to the operator',
   unavailable: 'try again later',
 }

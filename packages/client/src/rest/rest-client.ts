@@ -13,7 +13,21 @@ import {
 import { reasonOf, TidegateError } from '../errors.ts'
 import { type CustomerEvent, checkAfter, type EventOptions, EventsExpired } from '../events/event.ts'
 import { PLATFORM, type Platform, sleep, withDeadline } from '../platform.ts'
-import type { Answer, Item, ListPath, Method, PathOf, Problem, Request, RequestArguments } from './operations.ts'
+import type {
+  Answer,
+  Candle,
+  Item,
+  ListPath,
+  MarketOptions,
+  Method,
+  OrderBook,
+  PathOf,
+  Problem,
+  Request,
+  RequestArguments,
+  Ticker,
+  Trade,
+} from './operations.ts'
 import { ApiProblem } from './problem.ts'
 
 /** A credentials file's client, or a base address with your own tokens. */
@@ -51,6 +65,8 @@ class Retryable extends Error {
     this.attemptsMax = attemptsMax
   }
 }
+
+type Market = '/v2/markets/{market}'
 
 const ATTEMPTS_MAX = 4
 const ANSWER_MILLISECONDS_MAX = 30_000
@@ -97,6 +113,25 @@ export class RestClient {
     ...request: RequestArguments<Request<P, 'delete'>>
   ): Promise<Answer<P, 'delete'>> {
     return this.#request('delete', path, request[0])
+  }
+
+  /** A market's book: the stream's view at this depth, with the cursor and digest which `tidegate.v1` has for it. */
+  orderBook(market: string, options: MarketOptions<`${Market}/order-book`> = {}): Promise<OrderBook> {
+    return this.#ofMarket('/v2/markets/{market}/order-book', market, options)
+  }
+
+  /** A market's last trades, the newest first. `before` takes a trade's cursor. */
+  async trades(market: string, options: MarketOptions<`${Market}/trades`> = {}): Promise<Trade[]> {
+    return (await this.#ofMarket('/v2/markets/{market}/trades', market, options)).items
+  }
+
+  ticker(market: string, options: { readonly signal?: AbortSignal } = {}): Promise<Ticker> {
+    return this.#ofMarket('/v2/markets/{market}/ticker', market, options)
+  }
+
+  /** A market's candles, the earliest first. */
+  async candles(market: string, options: MarketOptions<`${Market}/candles`>): Promise<Candle[]> {
+    return (await this.#ofMarket('/v2/markets/{market}/candles', market, options)).items
   }
 
   /** All records in a list, page by page as the loop proceeds. `query.limit` is the page size. */
@@ -151,6 +186,14 @@ export class RestClient {
       if (cursor === undefined) start = last
       await sleep(this.#platform, pollSeconds * 1_000, signal)
     }
+  }
+
+  #ofMarket<P extends PathOf<'get'> & `${Market}/${string}`>(
+    path: P,
+    market: string,
+    { signal, ...query }: { readonly signal?: AbortSignal },
+  ): Promise<Answer<P, 'get'>> {
+    return this.#request('get', path, { path: { market }, query, signal })
   }
 
   async #request<A>(method: Method, path: string, request: object | undefined): Promise<A> {
