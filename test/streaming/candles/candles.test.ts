@@ -1,10 +1,12 @@
 /** Candles from the store and from executions, compared with a model that sees every execution. */
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { parseDecimal } from '../../../src/platform/base/decimal.ts'
 import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import type { Execution } from '../../../src/streaming/market/event.ts'
 import type { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { captureLog } from '../../support/captured-log.ts'
+import { receivedFrames } from '../../support/captures.ts'
 import { LENGTHS, naiveCandles, type SeenTrade } from '../../support/naive-candles.ts'
 import { Random } from '../../support/random.ts'
 import { openTestStore } from '../../support/test-store.ts'
@@ -21,6 +23,36 @@ beforeEach(async () => {
 const START = Date.UTC(2026, 4, 3, 22, 58)
 const INTERVALS = Object.keys(LENGTHS) as (keyof typeof LENGTHS)[]
 const later = (milliseconds: number) => new VirtualClock(milliseconds)
+
+/** A venue's trades, at the scale of the market's integers. */
+const RECORDED = [
+  {
+    venue: 'OKX',
+    file: 'OKX.ws.1.0.gz',
+    // biome-ignore lint/suspicious/noExplicitAny: a venue's frame
+    tradesOf: ({ arg, data }: any): Execution[] =>
+      arg?.channel === 'trades' && data !== undefined
+        ? // biome-ignore lint/suspicious/noExplicitAny: a venue's frame
+          data.map(({ px, sz, ts, tradeId: id }: any) => recordedTrade(px, sz, Number(ts), `${arg.instId} ${id}`))
+        : [],
+  },
+  {
+    venue: 'Coinbase',
+    file: 'COINBASE.ws.28.0.gz',
+    // biome-ignore lint/suspicious/noExplicitAny: a venue's frame
+    tradesOf: ({ type, price, size, time, trade_id: id, product_id: pair }: any): Execution[] =>
+      type === 'match' || type === 'last_match' ? [recordedTrade(price, size, Date.parse(time), `${pair} ${id}`)] : [],
+  },
+]
+
+function recordedTrade(price: string, amount: string, executedAtMilliseconds: number, id: string): Execution {
+  return {
+    price: parseDecimal(price, 8) as number,
+    amount: parseDecimal(amount, 8) as number,
+    executedAtMilliseconds,
+    id,
+  }
+}
 
 /** Executions around now: some late, some at the borders of candles, large and small amounts. */
 function randomExecution(random: Random, now: number): Execution {
@@ -75,6 +107,22 @@ describe('candles', () => {
     await writer.stop()
     reader.stop()
     other.stop()
+  })
+
+  it.each(RECORDED)('of the trades that $venue was recorded with equal a model', async ({ file, tradesOf }) => {
+    const frames = receivedFrames(file)
+    const market = new CandleMarket(later(Math.floor(frames[0]?.milliseconds ?? 0)))
+    const writer = market.writer(db)
+    for (const { milliseconds, text } of frames) {
+      const trades = tradesOf(JSON.parse(text))
+      market.clock.advance(Math.max(0, milliseconds - market.now))
+      await writer.settled()
+      if (trades.length > 0) market.execute(...trades)
+    }
+    await written(market.clock, writer)
+    expect(market.seen.length).toBeGreaterThan(10)
+    await expectModel(market, market.replica, market.seen)
+    await writer.stop()
   })
 
   it('are complete after a continued restart of the leader, and name a gap after another one', async () => {
