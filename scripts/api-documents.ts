@@ -132,7 +132,7 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
     readiness: absent(),
     overview: absent(),
     hub: absent({ sessions: [] }),
-    prices: absent(),
+    candleReader: absent(),
     cluster: { nodes: absent({ name: '' }), questions: absent({ answer: () => undefined }) },
     sourcesOf: absent(),
     streamUrl: () => '',

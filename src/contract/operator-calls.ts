@@ -215,10 +215,8 @@ export const OPERATOR_CALLS = {
   'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },
   'GET /markets': { role: 'viewer', summary: 'Show all markets’ state' },
   'GET /markets/:symbol/book': { role: 'viewer', summary: 'Show a market’s book' },
-  'GET /markets/:symbol/prices': {
-    role: 'viewer',
-    summary: 'Show a market’s best prices during the last hour',
-  },
+  'GET /markets/:symbol/candles': { role: 'viewer', summary: 'List a market’s candles' },
+  'GET /markets/:symbol/trades': { role: 'viewer', summary: 'List a market’s last trades' },
   'GET /change-requests': { role: 'viewer', summary: 'List changes awaiting a second operator' },
   'GET /change-requests/:id': { role: 'viewer', summary: 'Get a requested change' },
   // Besides the requested call's role.

@@ -67,6 +67,7 @@ export async function startOperatorListener(parts: Parts, served: Served): Promi
       ...parts,
       ...access,
       ...streaming,
+      candleReader: streaming.candles.reader,
       ...operators,
       money: money && { ...money, ledgerState: () => money.ledger.state },
       db,

@@ -93,13 +93,17 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
 
   it('the console shows the live book of a market', async () => {
     const { page, faults, context } = await stage.person(browser, 'vera', 'viewer')
-    // A service that has just started has no prices yet.
-    await expect.poll(async () => (await stage.call('GET', '/markets/BTCUSD/prices')).items.length).toBeGreaterThan(0)
-    const history = page.waitForResponse((response) => response.url().endsWith('/markets/BTCUSD/prices'))
+    // A service that has just started has no executions yet.
+    const candles = '/markets/BTCUSD/candles?interval=1m'
+    await expect.poll(async () => (await stage.call('GET', candles)).items?.length ?? 0).toBeGreaterThan(0)
+    const trades = page.waitForResponse((response) => response.url().includes('/markets/BTCUSD/trades'))
     await page.goto(`${stage.url}/markets/BTCUSD`)
-    const { items } = (await (await history).json()) as { readonly items: readonly { readonly bid: string }[] }
-    expect(items[0]?.bid).toMatch(/^\d+\.\d\d$/)
-    await page.getByRole('img', { name: 'Price of BTCUSD during the last hour' }).locator('canvas').first().waitFor()
+    const { items } = (await (await trades).json()) as { readonly items: readonly { readonly price: string }[] }
+    expect(items[0]?.price).toMatch(/^\d+\.\d\d$/)
+    await page.getByRole('img', { name: 'Candles of BTCUSD, 1m each' }).locator('canvas').first().waitFor()
+    await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/ C [\d,]+\.\d\d {2}?Vol /)
+    await page.getByRole('button', { name: '1d', exact: true }).click()
+    await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/00:00 O /)
     await page.getByText('Live', { exact: true }).waitFor()
     const best = page.locator('.ladder .bids .price').first()
     await expect.poll(() => best.textContent()).toMatch(/^[\d,]+\.\d\d$/)

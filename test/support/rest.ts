@@ -29,7 +29,6 @@ import { operatorModules, publicModules } from '../../src/service/modules.ts'
 import { createQuotas } from '../../src/service/parts/money/customer-quotas.ts'
 import { CandleReader } from '../../src/streaming/candles/candle-reader.ts'
 import type { Hub } from '../../src/streaming/gateway/hub.ts'
-import type { PriceHistory } from '../../src/streaming/gateway/price-history.ts'
 import { captureLog } from './captured-log.ts'
 import { testNode } from './node-exchange.ts'
 import { NO_LINKS, operatorAccess } from './operator-access.ts'
@@ -208,8 +207,8 @@ export class RestNode {
           scopes: servedScopes(true, true),
           overview: new OverviewHistory({ ...shared, otherMetrics: async () => [], readiness: () => NOT_READY }),
           readiness: () => NOT_READY,
-          hub: {} as Hub,
-          prices: {} as PriceHistory,
+          hub: hub as Hub,
+          candleReader: candles,
           cluster: testNode({ clock: shared.clock }),
           publicUrl: () => '',
           streamUrl: () => '',

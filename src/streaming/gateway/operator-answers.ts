@@ -167,14 +167,3 @@ export const Book = Type.Object(
   },
   { title: 'Book', description: 'With `at`, also the members from recordings' },
 )
-
-export const Prices = Type.Object(
-  {
-    symbol: Type.String(),
-    interval_seconds: Type.Integer({ description: 'Time between two points while the market was live' }),
-    items: Type.Array(Type.Object({ at: Time, bid: Type.String(), ask: Type.String() }), {
-      description: 'Oldest first, since the asked process started, at most one hour',
-    }),
-  },
-  { title: 'Prices', description: 'The book’s best prices, as exact text' },
-)

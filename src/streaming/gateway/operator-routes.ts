@@ -17,9 +17,8 @@ import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
 import { createNodeConnections } from './node-connections.ts'
-import { Book, MarketList, Prices } from './operator-answers.ts'
+import { Book, MarketList } from './operator-answers.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
-import type { PriceHistory } from './price-history.ts'
 import { SessionConnections } from './served-connections.ts'
 import type { ListedMarket } from './served-markets.ts'
 
@@ -32,7 +31,6 @@ export interface StreamOperatorRoutesOptions {
   readonly processes?: GatewayProcesses | undefined
   /** This node's recordings. Undefined when it records nothing. */
   readonly pastBooks?: PastBookReader | undefined
-  readonly prices: Pick<PriceHistory, 'intervalSeconds' | 'pricesOf'>
   /** A market's sources. */
   sourcesOf(symbol: string): readonly ObservedSource[]
 }
@@ -53,7 +51,7 @@ export function registerStreamOperatorRoutes(app: FastifyInstance, options: Stre
 
 function registerMarketRoutes(
   app: FastifyInstance,
-  { hub, processes, sourcesOf, pastBooks, prices }: StreamOperatorRoutesOptions,
+  { hub, processes, sourcesOf, pastBooks }: StreamOperatorRoutesOptions,
 ): void {
   app.get('/markets', answered(MarketList), async (): Promise<{ items: MarketDocument[] }> => {
     const subscribers = (await processes?.measure())?.subscribers
@@ -75,10 +73,6 @@ function registerMarketRoutes(
       return bookDocument(marketOf(hub, params.symbol), depth)
     },
   )
-  app.get<{ Params: { symbol: string } }>('/markets/:symbol/prices', answered(Prices), async ({ params }) => {
-    const { symbol } = marketOf(hub, params.symbol)
-    return { symbol, interval_seconds: prices.intervalSeconds, items: prices.pricesOf({ symbol }) }
-  })
 }
 
 function marketOf(hub: Hub, symbol: string): MarketStream {

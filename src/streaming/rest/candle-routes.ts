@@ -70,7 +70,7 @@ const Candle = Type.Object(
   { title: 'Candle' },
 )
 
-const CandleList = Type.Object(
+export const CandleList = Type.Object(
   {
     market: Type.String(),
     interval: Type.Enum(NAMES, { type: 'string' }),
@@ -116,14 +116,22 @@ const CANDLE_PARAMETERS = {
   limit: { ...LIMIT_SCHEMA, description: 'Maximum number of candles' },
 }
 
+/** The query is read by the handler, which names each wrong parameter. */
+export const CANDLE_QUERY = {
+  validatorCompiler: () => () => true,
+  schema: {
+    querystring: { type: 'object', properties: CANDLE_PARAMETERS, required: ['interval'] },
+    response: { 200: CandleList },
+  },
+}
+
 /** Declares the routes, with the paths from the operation table. */
 export function registerCandleRoutes(app: FastifyInstance, options: CandleRoutesOptions): void {
   const { guard, candles } = options
-  const encoded = new EncodedAnswers()
-  const shared = { validatorCompiler: () => () => true, ...WRITES_RAW_JSON }
+  const encoded = new EncodedCandles(candles)
   app.route<{ Params: { market: string } }>({
     ...guard('getTicker'),
-    ...shared,
+    ...WRITES_RAW_JSON,
     schema: { response: { 200: Ticker } },
     async handler(request, reply) {
       requireAllowed(request, options)
@@ -140,21 +148,18 @@ export function registerCandleRoutes(app: FastifyInstance, options: CandleRoutes
   })
   app.route<{ Params: { market: string } }>({
     ...guard('listCandles'),
-    ...shared,
-    schema: {
-      querystring: { type: 'object', properties: CANDLE_PARAMETERS, required: ['interval'] },
-      response: { 200: CandleList },
-    },
+    ...WRITES_RAW_JSON,
+    ...CANDLE_QUERY,
     async handler(request, reply) {
       requireAllowed(request, options)
       const query = readCandleQuery(request, reply)
       const { replica } = wantedMarket(request, ['execution_data'], options)
-      return answer(request, reply, await encoded.candles(candles, replica, query))
+      return answer(request, reply, await encoded.read(replica, query))
     },
   })
 }
 
-function readCandleQuery(request: FastifyRequest, reply: FastifyReply): CandleQuery {
+export function readCandleQuery(request: FastifyRequest, reply: FastifyReply): CandleQuery {
   const { interval: name, from, to, limit } = readQuery(request, reply, ['interval', 'from', 'to', 'limit'])
   const interval = NAMES.find((one) => one === name)
   if (interval === undefined) throw wrong('interval', `must be one of ${NAMES.join(', ')}`)
@@ -179,13 +184,18 @@ function answer({ headers }: FastifyRequest, reply: FastifyReply, text: string):
   return null
 }
 
-/** The last answers from memory, the least recent first. */
-class EncodedAnswers {
+/** Answers as text. The last ones from memory are kept, the least recent first. */
+export class EncodedCandles {
+  readonly #reader: CandleReader
   readonly #texts = new Map<string, string>()
   #characters = 0
 
-  async candles(reader: CandleReader, replica: Replica, query: CandleQuery): Promise<string> {
-    const found = await reader.candles(replica, query)
+  constructor(reader: CandleReader) {
+    this.#reader = reader
+  }
+
+  async read(replica: Replica, query: CandleQuery): Promise<string> {
+    const found = await this.#reader.candles(replica, query)
     if (found === undefined) throw notLive(NOT_KNOWN)
     const key = found.key && `${replica.market.symbol} ${found.key}`
     const known = key && this.#texts.get(key)

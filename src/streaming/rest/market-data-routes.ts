@@ -3,7 +3,7 @@
  * digests with which the stream's extended protocol sends them. Customers off the streaming allow list get neither, and
  * plans bound both.
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { callerOf, type Guard } from '../../access/clients/guard.ts'
 import { servedParams } from '../../access/clients/plans/plan.ts'
@@ -78,6 +78,15 @@ const DepthParameter = {
 }
 const BeforeParameter = { type: 'string', description: 'A trade’s cursor: only older ones' }
 
+/** The query is read by `readTrades`, which names each wrong parameter. */
+export const TRADES_QUERY = {
+  validatorCompiler: () => () => true,
+  schema: {
+    querystring: { type: 'object', properties: { limit: LIMIT_SCHEMA, before: BeforeParameter } },
+    response: { 200: TradeList },
+  },
+}
+
 /** Declares the routes, with the paths from the operation table. */
 export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDataRoutesOptions): void {
   const { guard } = options
@@ -109,21 +118,30 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
   })
   app.route<{ Params: { market: string } }>({
     ...guard('listTrades'),
-    validatorCompiler: () => () => true,
-    schema: {
-      querystring: { type: 'object', properties: { limit: LIMIT_SCHEMA, before: BeforeParameter } },
-      response: { 200: TradeList },
-    },
     ...WRITES_RAW_JSON,
+    ...TRADES_QUERY,
     async handler(request, reply) {
       requireAllowed(request, options)
-      const { limit: limitText, before } = readQuery(request, reply, ['limit', 'before'])
-      const limit = readLimit(limitText)
-      if (before !== undefined && !CURSOR.test(before)) throw wrong('before', BEFORE_RULE)
-      const market = wantedMarket(request, ['execution_data'], options)
-      return { market: market.symbol, items: tradesOf(market, limit, before) }
+      const page = readTradesQuery(request, reply)
+      return listTrades(wantedMarket(request, ['execution_data'], options), page)
     },
   })
+}
+
+interface TradesQuery {
+  readonly limit: number
+  readonly before: string | undefined
+}
+
+export function readTradesQuery(request: FastifyRequest, reply: FastifyReply): TradesQuery {
+  const { limit: limitText, before } = readQuery(request, reply, ['limit', 'before'])
+  const limit = readLimit(limitText)
+  if (before !== undefined && !CURSOR.test(before)) throw wrong('before', BEFORE_RULE)
+  return { limit, before }
+}
+
+export function listTrades(market: MarketStream, { limit, before }: TradesQuery): object {
+  return { market: market.symbol, items: tradesOf(market, limit, before) }
 }
 
 function readDepth(text: string | undefined): number | undefined {

@@ -9,7 +9,6 @@ import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { translateStoreError } from '../../../src/service/listeners/listener.ts'
 import { registerStreamOperatorRoutes } from '../../../src/streaming/gateway/operator-routes.ts'
-import { PriceHistory } from '../../../src/streaming/gateway/price-history.ts'
 import { until } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { NodeExchange, testNode } from '../../support/node-exchange.ts'
@@ -73,7 +72,6 @@ class TestNode {
       hub: this.stream.hub,
       cluster: this.node,
       sourcesOf: () => [],
-      prices: new PriceHistory(clock, this.stream.hub),
     })
   }
 

@@ -8,7 +8,6 @@ import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { translateStoreError } from '../../../src/service/listeners/listener.ts'
 import { type ObservedSource, registerStreamOperatorRoutes } from '../../../src/streaming/gateway/operator-routes.ts'
-import { PriceHistory } from '../../../src/streaming/gateway/price-history.ts'
 import { BID } from '../../../src/streaming/market/event.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { testNode } from '../../support/node-exchange.ts'
@@ -58,7 +57,6 @@ function newApp(): FastifyInstance {
     hub: stream.hub,
     cluster: testNode({ clock: stream.clock }),
     sourcesOf: sourcesOfTest,
-    prices: new PriceHistory(stream.clock, stream.hub),
   })
   return server
 }
@@ -308,21 +306,6 @@ describe('markets', () => {
     expect(back.live).toBe(true)
     expect(back).not.toHaveProperty('stale_since')
     expect(back).not.toHaveProperty('reason')
-  })
-})
-
-describe('the prices of a market', () => {
-  it("a market's prices are those of the last hour; an unknown market is 404", async () => {
-    stream.snapshot()
-    stream.clock.advance(5_000)
-    const at = expect.stringMatching(/^2026-01-01T00:00:05\.00[0-9]Z$/)
-    expect((await ask('GET', '/markets/AAAUSD/prices')).body).toEqual({
-      symbol: 'AAAUSD',
-      interval_seconds: 5,
-      items: [{ at, bid: '1.00', ask: '2.00' }],
-    })
-    expect((await ask('GET', '/markets/BBBUSD/prices')).body.items).toEqual([])
-    expect(await ask('GET', '/markets/NONE/prices')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 })
 

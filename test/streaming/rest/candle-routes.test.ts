@@ -102,6 +102,15 @@ describe('candles and the ticker', () => {
     expect(await times('from=2027-01-01T00:00:00Z')).toEqual([])
   })
 
+  it('the operator gets the same candles and trades without a plan', async () => {
+    for (const path of ['AAAUSD/candles?interval=1h&limit=5', 'AAAUSD/trades?limit=2']) {
+      const { status, text } = await node.operator('GET', `/markets/${path}`)
+      expect([status, text]).toEqual([200, (await get(path)).text])
+    }
+    const wrong = await node.operator('GET', '/markets/AAAUSD/candles?interval=2m')
+    expect([wrong.status, (await node.operator('GET', '/markets/NONE/trades')).status]).toEqual([400, 404])
+  })
+
   it('a wrong parameter, a plan without the channel and an unknown market are named', async () => {
     for (const query of [
       '',

@@ -1,12 +1,12 @@
 /** Charts are loaded after the page is shown, because their libraries are most of the script. */
 import { lazy, Suspense } from 'preact/compat'
+import type { CandlesProps } from './candles.tsx'
 import type { DepthProps } from './depth.tsx'
 import type { HistoryProps } from './history.tsx'
-import type { PriceProps } from './price.tsx'
 
 const LazyHistory = lazy(() => import('./history.tsx'))
 const LazyDepth = lazy(() => import('./depth.tsx'))
-const LazyPrice = lazy(() => import('./price.tsx'))
+const LazyCandles = lazy(() => import('./candles.tsx'))
 
 export function HistoryChart(props: HistoryProps) {
   return (
@@ -24,10 +24,10 @@ export function DepthChart(props: DepthProps) {
   )
 }
 
-export function PriceChart(props: PriceProps) {
+export function CandleChart(props: CandlesProps) {
   return (
     <Suspense fallback={<div class="plot-place" />}>
-      <LazyPrice {...props} />
+      <LazyCandles {...props} />
     </Suspense>
   )
 }

@@ -4,6 +4,7 @@
  * its own pace. All feeds share one connection, authenticated by the session.
  */
 import { type Book, type Execution, StreamClient } from '@tidegate/client'
+import { get, Problem } from '../base/api.ts'
 import { pageSecret } from '../base/page-secret.ts'
 import type { Level } from './level.ts'
 
@@ -126,11 +127,30 @@ class Feed implements MarketFeed {
 
   async #followExecutions(): Promise<void> {
     const { signal } = this.#abort
-    for await (const event of await client().executions(this.#symbol, { signal })) {
+    const executions = await client().executions(this.#symbol, { signal })
+    // After the subscription, so that none is between them.
+    await this.#fill()
+    for await (const event of executions) {
       // A gap does not matter here: the tape shows whatever arrived.
       if ('type' in event && event.type === 'GAP') continue
-      this.#executions = [event as Execution, ...this.#executions.slice(0, EXECUTIONS_MAX - 1)]
+      const execution = event as Execution
+      if (this.#executions.some(({ id }) => id !== undefined && id === execution.id)) continue
+      this.#executions = [execution, ...this.#executions.slice(0, EXECUTIONS_MAX - 1)]
       this.notify()
+    }
+  }
+
+  /** Shows the last executions before the subscription. Without them, the tape begins with the next one. */
+  async #fill(): Promise<void> {
+    try {
+      const { items } = await get(`/markets/${this.#symbol}/trades`, { limit: EXECUTIONS_MAX }, this.#abort.signal)
+      this.#executions = items.map(({ price, amount, executed_at, id, side }) => {
+        const taker = side === 'buy' || side === 'sell' ? ({ side } as const) : {}
+        return { type: 'EXECUTION', price, amount, executedAt: executed_at, id, ...taker }
+      })
+      this.notify()
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
     }
   }
 }

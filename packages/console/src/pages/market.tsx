@@ -1,8 +1,8 @@
-/** One market: price, depth, ladder, tape, and its sources. */
+/** One market: candles, depth, ladder, tape, and its sources. */
 import { count, plural } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
-import { DepthChart, PriceChart } from '../charts/lazy.tsx'
+import { CandleChart, DepthChart } from '../charts/lazy.tsx'
 import { Ladder } from '../live/ladder.tsx'
 import { Tape } from '../live/tape.tsx'
 import { Badge, Card, Empty, Facts, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
@@ -39,8 +39,8 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
           <Ladder symbol={symbol} rows={16} />
         </Card>
         <div class="stack market-charts">
-          <Card title="Price" note="middle of the book during the last hour">
-            <PriceChart symbol={symbol} />
+          <Card title="Price" note="candles of executions, UTC">
+            <CandleChart symbol={symbol} />
           </Card>
           <Card title="Depth" note="the sum up to each price">
             <DepthChart symbol={symbol} />

@@ -8,10 +8,16 @@ import type { Markets } from '../../../streaming/markets/market-changes.ts'
 import { type CandleRoutesOptions, registerCandleRoutes } from '../../../streaming/rest/candle-routes.ts'
 import { type MarketDataRoutesOptions, registerMarketDataRoutes } from '../../../streaming/rest/market-data-routes.ts'
 import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/rest/market-routes.ts'
+import {
+  type MarketDataOperatorOptions,
+  registerMarketDataOperatorRoutes,
+} from '../../../streaming/rest/operator-routes.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
 import type { Cluster } from './start-cluster.ts'
 
-export interface StreamingOperatorOptions extends Omit<StreamOperatorRoutesOptions, 'pastBooks' | 'cluster'> {
+export interface StreamingOperatorOptions
+  extends Omit<StreamOperatorRoutesOptions, 'pastBooks' | 'cluster'>,
+    Omit<MarketDataOperatorOptions, 'hub'> {
   readonly cluster: Pick<Cluster, 'nodes' | 'questions'>
   readonly markets?: Pick<Markets, 'recorder'>
 }
@@ -35,5 +41,6 @@ export function streamingOperatorRoutes(options: StreamingOperatorOptions): read
   return [
     (app) => registerNodeRoutes(app, options.cluster.nodes),
     (app) => registerStreamOperatorRoutes(app, { ...options, pastBooks }),
+    (app) => registerMarketDataOperatorRoutes(app, options),
   ]
 }

@@ -8,7 +8,6 @@ import type { Instant } from '../../../platform/base/clock.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Gateway } from '../../../streaming/gateway/gateway.ts'
 import type { Hub } from '../../../streaming/gateway/hub.ts'
-import { PriceHistory } from '../../../streaming/gateway/price-history.ts'
 import type { Proof } from '../../../streaming/market/event.ts'
 import { readCommitFloors } from '../../../streaming/markets/commit-times.ts'
 import type { FeedLeadership } from '../../../streaming/markets/feed-leadership.ts'
@@ -34,7 +33,6 @@ export interface Streaming {
   readonly cluster: Cluster
   readonly hub: Hub
   readonly gateway: Gateway
-  readonly prices: PriceHistory
   readonly candles: Candles
   /** The books that set prices, each followed from the moment it is wanted. */
   readonly priceBooks: { readonly replicas: MarketReplicas; want(symbol: string): void }
@@ -71,8 +69,6 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
     drop: (symbols) => hub.dropMarkets(symbols.flatMap((symbol) => replicas.renew(symbol) ?? [])),
   })
   parts.lifecycle.started('gateway', () => gateway.stop())
-  const prices = new PriceHistory(parts.clock, hub)
-  parts.lifecycle.started('prices', () => prices.stop())
   startSelfAudit(parts, markets, hub)
   const proofOf = (symbol: string): Proof =>
     linked === undefined || writers.sequencerOf(symbol) !== undefined ? writers.proofOf(symbol) : linked.proofOf(symbol)
@@ -83,7 +79,7 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
     })
   const priceBooks = { replicas, want: (symbol: string) => linked?.followed.want(symbol) }
   const candles = createCandles(parts, db, markets, leadership)
-  const served = { hub, gateway, prices, candles, priceBooks, proofOf, observedMarkets }
+  const served = { hub, gateway, candles, priceBooks, proofOf, observedMarkets }
   return { markets, leadership, linked, local, cluster, ...served }
 }
 
