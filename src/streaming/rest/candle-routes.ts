@@ -70,7 +70,7 @@ const Candle = Type.Object(
   { title: 'Candle' },
 )
 
-export const CandleList = Type.Object(
+const CandleList = Type.Object(
   {
     market: Type.String(),
     interval: Type.Enum(NAMES, { type: 'string' }),
