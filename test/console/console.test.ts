@@ -101,7 +101,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     const { items } = (await (await trades).json()) as { readonly items: readonly { readonly price: string }[] }
     expect(items[0]?.price).toMatch(/^\d+\.\d\d$/)
     await page.getByRole('img', { name: 'Candles of BTCUSD, 1m each' }).locator('canvas').first().waitFor()
-    await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/ C [\d,]+\.\d\d {2}?Vol /)
+    await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/ C [\d,]+\.\d\d {1,2}Vol /)
     await page.getByRole('button', { name: '1d', exact: true }).click()
     await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/00:00 O /)
     await page.getByText('Live', { exact: true }).waitFor()
