@@ -138,7 +138,13 @@ function makeChart(element: HTMLElement): Drawn {
     },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
     rightPriceScale: { borderVisible: false },
-    timeScale: { borderVisible: false, timeVisible: true, secondsVisible: false, minBarSpacing: 0.2 },
+    timeScale: {
+      borderVisible: false,
+      timeVisible: true,
+      secondsVisible: false,
+      minBarSpacing: 0.2,
+      maxBarSpacing: 12,
+    },
     crosshair: { vertLine: { color: colour('line-strong') }, horzLine: { color: colour('line-strong') } },
     // The chart always shows everything.
     handleScroll: false,
