@@ -260,6 +260,12 @@ export const OPERATIONS = {
     scope: 'events:read_event',
     summary: 'Get one event',
   },
+  listUsage: {
+    method: 'GET',
+    path: '/v2/usage',
+    scope: 'usage:read_usage',
+    summary: 'List the own usage',
+  },
   listWebhookEndpoints: {
     method: 'GET',
     path: '/v2/webhooks/endpoints',

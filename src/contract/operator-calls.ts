@@ -82,6 +82,7 @@ export const OPERATOR_CALLS = {
   'GET /plans/:name': { role: 'viewer', summary: 'Get a plan' },
   'PATCH /plans/:name': { role: 'admin', fourEyes: 'controls', summary: 'Change a plan' },
   'DELETE /plans/:name': { role: 'admin', fourEyes: 'controls', summary: 'Delete a plan' },
+  'GET /usage': { role: 'viewer', summary: 'List usage' },
   'GET /signing-keys': { role: 'viewer', summary: 'List the access-token signing keys' },
   'POST /signing-keys': { role: 'admin', summary: 'Create the next access-token signing key' },
   'DELETE /signing-keys/:id': { role: 'admin', summary: 'Revoke an access-token signing key' },

@@ -22,6 +22,7 @@ export const SCOPES = {
   'transfer:read_transfer': 'GET /v2/transfer/transfers',
   'events:read_event': 'GET /v2/events',
   'events:write_webhook': 'POST, GET, PATCH and DELETE /v2/webhooks/endpoints',
+  'usage:read_usage': 'GET /v2/usage',
   'funding:read_profile': 'GET /v2/profiles',
   'funding:write_sandbox_deposit': 'POST /v2/sandbox/profiles/{profile_id}/deposit',
 } as const

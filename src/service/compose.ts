@@ -8,6 +8,7 @@
 
 import type { ClientCredentials, DemoClient } from '../access/clients/demo-client.ts'
 import { Directory } from '../access/clients/directory.ts'
+import { Meter } from '../access/metering/meter.ts'
 import { createMetricsRegistry } from '../platform/base/metrics.ts'
 import { createMemoryBus } from '../streaming/sequencing/bus-memory.ts'
 import { applyConfig } from './apply-config.ts'
@@ -18,6 +19,7 @@ import { createVerifier } from './config/token-issuer.ts'
 import { createDemoPage } from './pages/demo-page.ts'
 import { createAccess, startAccess, startDemoClient } from './parts/access/access.ts'
 import { startEvents } from './parts/access/start-events.ts'
+import { createUsageWriter, startUsageUpkeep } from './parts/access/start-metering.ts'
 import { startNotices } from './parts/access/start-notices.ts'
 import { startWebhooks } from './parts/access/start-webhooks.ts'
 import { createMoney } from './parts/money/money.ts'
@@ -80,6 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     bus: options.bus ?? createMemoryBus(),
     directory,
     verifier,
+    meter: new Meter(options.clock),
     signal: options.signal ?? new AbortController().signal,
     demoPage: createDemoPage({ ...options, streamUrl: () => state.streamUrl }, directory, current),
     ingest: createIngest({ ...options, current, metrics, directory, verifier }),
@@ -100,7 +103,8 @@ async function startParts(parts: Parts): Promise<Service> {
   const store = await openWatchedStore(parts)
   const { db } = store
   const access = await createAccess(parts, db)
-  const streaming = createStreaming(parts, db, access.loader, () => readiness().ready)
+  const usage = createUsageWriter(parts, db, () => streaming.hub)
+  const streaming = createStreaming(parts, db, access.loader, usage, () => readiness().ready)
   const readiness = startReadiness(parts, { db, ...streaming })
   const money = movesMoney(config) ? createMoney(parts, db, streaming.priceBooks) : undefined
   const served = { store, access, streaming, money, readiness }
@@ -120,10 +124,12 @@ async function startParts(parts: Parts): Promise<Service> {
   await startStore(parts, store, access.encryptionKey)
   if (money !== undefined) await startLedger(parts, db, money.ledger)
   await startAccess(parts, db, access)
+  await usage.start()
   await startStreaming(parts, db, streaming)
   if (hasRole(config, 'worker')) {
     await startNotices(parts, db)
     startEvents(parts, db)
+    startUsageUpkeep(parts, db)
     await startWebhooks(parts, db, access.encryptionKey)
   }
   if (money !== undefined && hasRole(config, 'worker')) {

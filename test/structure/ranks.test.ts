@@ -21,7 +21,7 @@ const AREAS: readonly Area[] = [
   {
     name: 'access',
     imports: ['platform', 'contract'],
-    ranks: [['notices'], ['clients'], ['events'], ['webhook-endpoints'], ['operators']],
+    ranks: [['notices'], ['clients'], ['events', 'metering'], ['webhook-endpoints'], ['operators']],
   },
   {
     name: 'streaming',

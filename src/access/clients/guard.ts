@@ -42,6 +42,8 @@ export interface GuardOptions {
   readonly clock: Clock
   /** The setting `rest.rate_per_second`: requests per client and operation. */
   readonly ratePerSecond: number
+  /** Counts a client's requests. */
+  readonly meter?: { of(caller: Caller): { readonly control: { restRequests: number } } }
 }
 
 /** The route options for an operation, with its guard. */
@@ -61,7 +63,7 @@ const RETRY_AFTER_SECONDS = 1
 
 const callers = new WeakMap<FastifyRequest, Caller>()
 
-export function createGuard({ directory, verifier, clock, ratePerSecond }: GuardOptions): Guard {
+export function createGuard({ directory, verifier, clock, ratePerSecond, meter }: GuardOptions): Guard {
   const authentication = { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS }
   const limitByPlans = planRateHook(clock)
   return (operationId) => {
@@ -80,6 +82,7 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
         request.answeredClient = token.clientId
         await limitRate.call(request.server, request, reply)
         limitByPlans(request, reply)
+        if (meter !== undefined) meter.of(callerOf(request)).control.restRequests += 1
       },
     }
   }

@@ -19,8 +19,8 @@ export interface PageBinding {
   readonly order: PageOrder
 }
 
-/** The type of the list's `id` column: a cursor with another id type is invalid. */
-export type PageIdType = 'uuid' | 'bigint'
+/** The type of the list's `id` column: a cursor with another id type is invalid. `hex`: a text's bytes. */
+export type PageIdType = 'uuid' | 'bigint' | 'hex'
 
 /** The last returned record. */
 export interface PagePosition {
@@ -83,5 +83,6 @@ function isInstant(text: string): boolean {
 
 function isId(text: string, idType: PageIdType): boolean {
   if (idType === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+  if (idType === 'hex') return /^([0-9a-f]{2})*$/.test(text)
   return /^(0|[1-9]\d{0,18})$/.test(text) && BigInt(text) < 2n ** 63n
 }

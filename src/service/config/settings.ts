@@ -20,6 +20,7 @@ import { HTTP_SETTINGS } from './settings/http.ts'
 import { INGEST_SETTINGS } from './settings/ingest.ts'
 import { LIMIT_SETTINGS } from './settings/limits.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
+import { METERING_SETTINGS } from './settings/metering.ts'
 import { NOTICES_SETTINGS } from './settings/notices.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
@@ -56,6 +57,7 @@ export const SETTINGS = {
   ...WEBHOOKS_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
+  ...METERING_SETTINGS,
   ...QUOTAS_SETTINGS,
   ...STREAM_SETTINGS,
   ...CANDLES_SETTINGS,

@@ -1,6 +1,7 @@
 /** The values that every part is given when it starts. */
 import type { Directory } from '../../access/clients/directory.ts'
 import type { TokenVerifier } from '../../access/clients/token-verifier.ts'
+import type { Meter } from '../../access/metering/meter.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../platform/base/metrics.ts'
@@ -45,6 +46,8 @@ export interface Parts extends ServiceOptions {
   readonly bus: Bus
   readonly directory: Directory
   readonly verifier: TokenVerifier
+  /** Counts what clients use. */
+  readonly meter: Meter
   readonly signal: AbortSignal
   readonly demoPage: DemoPage | undefined
   readonly ingest: Ingest | undefined

@@ -4,6 +4,7 @@
  * back into a book, without the server's encoding code and with a bounded number of levels per call. It can be held, as
  * if its socket did not drain, and then lags like any other subscriber. It is in no metric and in no session list.
  */
+import { ClientUsage } from '../../access/metering/meter.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { parseDecimal, type Scaled } from '../../platform/base/decimal.ts'
 import { Book } from '../market/book.ts'
@@ -37,6 +38,7 @@ interface OpenMessage {
 
 export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
   readonly isClient = false
+  readonly usage = new ClientUsage()
   readonly outbox: Outbox
   readonly #clock: Clock
   readonly #hub: Pick<Hub, 'queueCatchUp'>

@@ -6,7 +6,7 @@
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { LevelChange } from '../market/event.ts'
-import { BASE, type Encoding } from '../sequencing/frame.ts'
+import { BASE, type Encoding, type FrameCount } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, ViewFeed } from '../sequencing/view-feed.ts'
@@ -130,10 +130,15 @@ export class BookChannel implements MarketChannel {
     if (isHeld) this.#demandLater(subscription, state.position)
   }
 
+  fannedOut({ view, encoding }: MarketSubscription): FrameCount {
+    return view.fannedOut[encoding]
+  }
+
   encodeCommit(commit: ViewCommit, _hasSubscribers: readonly [boolean, boolean], frames: TickFrame[]): void {
     for (const open of this.#all) {
       const encoded = open.feed.encodeCommit(this.#changesOf(open, commit), commit.startsOver)
-      if (encoded !== undefined) frames.push({ bit: this.bit, view: open.feed, frames: encoded })
+      if (encoded !== undefined)
+        frames.push({ bit: this.bit, view: open.feed, frames: encoded, totals: open.feed.fannedOut })
     }
   }
 
@@ -283,7 +288,7 @@ export class BookChannel implements MarketChannel {
     if (conflated === 'nothing') return 'done'
     state.cursor = view.view.changeVersion
     outbox.countConflated()
-    outbox.send(conflated.message)
+    outbox.send(conflated.message, state.usage)
     return outbox.isBlocked ? 'blocked' : 'done'
   }
 
@@ -295,7 +300,7 @@ export class BookChannel implements MarketChannel {
     state.position = snapshot.version
     state.cursor = snapshot.changeVersion
     subscription.holdsBook = true
-    outbox.send(message)
+    outbox.send(message, state.usage)
     if (outbox.isBlocked) return 'blocked'
     const outcome = this.#sendUpdate(subscription, state)
     return outcome === 'too-old' ? 'waiting' : outcome

@@ -9,6 +9,7 @@ import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import type { EventFeed, EventFollower } from '../../access/events/event-feed.ts'
 import { type EventBatch, EventsExpired } from '../../access/events/read.ts'
 import { EVENT_SCOPE, eventScopes } from '../../access/events/stream-access.ts'
+import type { UsageCell } from '../../access/metering/meter.ts'
 import { readableObjects } from '../../contract/event-types.ts'
 import { StoreUnavailable } from '../../platform/store/db.ts'
 import { textFrame } from '../sequencing/frame.ts'
@@ -37,6 +38,8 @@ export interface EventSubscriptionOptions {
   readonly streams: EventStreams
   readonly token: AccessToken
   readonly outbox: Pick<Outbox, 'isBlocked' | 'sendChunk'>
+  /** Where its messages are counted. */
+  readonly usage: UsageCell
   /** The service has ended the subscription. */
   readonly onEnd: (reason: EntryProblem) => void
   readonly onInternalError: (error: unknown) => void
@@ -187,7 +190,8 @@ export class EventSubscription implements EventFollower {
     this.#position = examinedTo
     if (visible.length > 0) {
       const frames = visible.map(({ text }) => textFrame(`{"channel":"events","payload":${text}}`))
-      this.#options.outbox.sendChunk(new Chunk(Buffer.concat(frames), frames.length))
+      const { outbox, usage } = this.#options
+      outbox.sendChunk(new Chunk(Buffer.concat(frames), frames.length), usage)
     }
     return isEnd
   }

@@ -3,7 +3,7 @@
  * in slices. None is skipped: when an owed execution is no longer in the log, or the source missed some, the connection
  * has to be closed.
  */
-import { BASE, EXTENDED } from '../sequencing/frame.ts'
+import { BASE, EXTENDED, type FrameCount, newFrameCounts } from '../sequencing/frame.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE } from '../sequencing/view-feed.ts'
 import { Chunk } from './outbox.ts'
@@ -24,6 +24,7 @@ export class ExecutionChannel implements MarketChannel {
   readonly bit: number
   readonly place: number
   readonly #replica: Replica
+  readonly #fannedOut = newFrameCounts()
   /** The last execution's number at the last fan-out. */
   #fannedOutNumber: number
   /** Whether the tick had executions missing from the log. They are left to catch-up, which closes the connections. */
@@ -48,6 +49,10 @@ export class ExecutionChannel implements MarketChannel {
     subscription.laterThan = Math.max(subscription.laterThan, this.#replica.version - 1)
   }
 
+  fannedOut({ encoding }: MarketSubscription): FrameCount {
+    return this.#fannedOut[encoding]
+  }
+
   encodeCommit(
     { executionCount }: ViewCommit,
     hasSubscribers: readonly [base: boolean, extended: boolean],
@@ -60,7 +65,7 @@ export class ExecutionChannel implements MarketChannel {
     for (let number = first; number <= executions.lastNumber; number++) {
       const base = hasSubscribers[BASE] ? executions.frame(number, BASE, false) : undefined
       const extended = hasSubscribers[EXTENDED] ? executions.frame(number, EXTENDED, false) : undefined
-      frames.push({ bit: this.bit, view: undefined, frames: [base, extended] })
+      frames.push({ bit: this.bit, view: undefined, frames: [base, extended], totals: this.#fannedOut })
     }
   }
 
@@ -109,7 +114,7 @@ export class ExecutionChannel implements MarketChannel {
         frames.push(frame)
         bytes += frame.length
       }
-      outbox.sendChunk(new Chunk(Buffer.concat(frames), frames.length))
+      outbox.sendChunk(new Chunk(Buffer.concat(frames), frames.length), state.usage)
     }
     return outbox.isBlocked ? 'blocked' : 'done'
   }

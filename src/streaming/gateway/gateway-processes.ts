@@ -3,6 +3,7 @@
  * themselves. The main process sends them the books, the directory and each other's connection counts, asks them for
  * the operator, and supervises them. A process that ends takes only its own connections with it.
  */
+import type { Meter, UsageRow } from '../../access/metering/meter.ts'
 import type { Timer } from '../../platform/base/clock.ts'
 import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../../platform/base/metrics.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -24,9 +25,16 @@ import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-p
 const CHECK_MILLISECONDS = 1_000
 const LATE_MILLISECONDS_MAX = 250
 
+/** Between two reports of a process's usage, and what an ended one may have lost: they may be late. */
+export const USAGE_MILLISECONDS = 5_000
+const USAGE_LOST_MILLISECONDS = 2 * USAGE_MILLISECONDS
+
 export interface GatewayProcessesOptions extends SupervisedProcessOptions {
   readonly count: number
   readonly metrics: MetricsRegistry
+  readonly meter: Pick<Meter, 'add'>
+  /** A process has ended, and with it the usage since this wall-clock time. */
+  readonly onUsageLost: (sinceMilliseconds: number) => void
 }
 
 /** A process with its last counts. */
@@ -56,8 +64,10 @@ export class GatewayProcesses implements ServedConnections {
           for (const { holders } of this.#counted) this.#countsChanged(holders.holderIds)
         },
         counted: (counts: ConnectionCounts) => this.#count(counted, counts),
+        used: (rows: readonly UsageRow[]) => options.meter.add(rows),
         ended: () => {
           ends.inc()
+          options.onUsageLost(options.clock.wallInstant().milliseconds - USAGE_LOST_MILLISECONDS)
           this.#countsChanged(counted.holders.holderIds)
           counted.holders.clear()
           counted.total = 0

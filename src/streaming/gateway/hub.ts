@@ -6,6 +6,7 @@
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 import { type HeldPlans, NO_PLANS } from '../../access/clients/plans/plan.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import { Meter } from '../../access/metering/meter.ts'
 import type { ChannelType } from '../../contract/channels.ts'
 import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -28,6 +29,7 @@ import type { LaggingParty, Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
 import { WriteGrid } from './write-grid.ts'
+import { visitUntil } from './writes/time-slices.ts'
 
 /** Time that requests, catch-up and SNAPSHOT encoding may each take per tick. */
 const REQUESTS_MILLISECONDS = 2
@@ -66,6 +68,8 @@ export interface HubOptions {
   readonly plansOf?: (token: AccessToken) => HeldPlans
   /** Connections at other processes that have the same limits. */
   readonly others?: OtherConnections | undefined
+  /** Absent: nothing is metered outside the hub. */
+  readonly meter?: Meter | undefined
   /** Called when the use by a client and its customer has changed. */
   readonly onCount?: (holders: Holders) => void
 }
@@ -76,6 +80,7 @@ export class Hub implements SessionHost {
   readonly limits: SessionLimits
   readonly totals: OutboxTotals
   readonly events: EventStreams | undefined
+  readonly meter: Meter
   readonly #options: Omit<HubOptions, 'replicas'>
   readonly served: ServedMarkets
   readonly #sessions = new SessionIndex<Session>()
@@ -107,6 +112,7 @@ export class Hub implements SessionHost {
     this.log = options.log
     this.limits = settings
     this.totals = metrics.totals
+    this.meter = options.meter ?? new Meter(clock)
     this.#deliveryTimes = new DeliveryTimes(clock, metrics)
     this.events = options.events
     this.served = new ServedMarkets((replica) => this.#createMarket(replica), options.following)
@@ -141,7 +147,7 @@ export class Hub implements SessionHost {
     const session = new Session(this, transport, token, id)
     this.#sessions.add(session)
     this.#pings.add(session)
-    this.#countUse(token, { connections: 1, subscriptions: 0 })
+    this.#countConnection(token, 1)
     return session
   }
 
@@ -199,7 +205,7 @@ export class Hub implements SessionHost {
     return this.served.listed
   }
 
-  /** A market, which is followed from now on. */
+  /** A market, followed from now on. */
   market(symbol: string): MarketStream | undefined {
     return this.served.get(symbol)
   }
@@ -265,12 +271,17 @@ export class Hub implements SessionHost {
   }
 
   ended(session: Session): void {
-    if (this.#sessions.remove(session)) this.#countUse(session.token, { connections: -1, subscriptions: 0 })
+    if (this.#sessions.remove(session)) this.#countConnection(session.token, -1)
     this.#uncounted.delete(session)
     this.#requestQueue.delete(session)
     this.#catchUpQueue.delete(session)
     this.#pings.remove(session)
     if (this.sessions.size === 0) this.#onEmpty?.()
+  }
+
+  #countConnection(token: AccessToken, difference: 1 | -1): void {
+    this.#countUse(token, { connections: difference, subscriptions: 0 })
+    this.meter.countConnection(token, difference)
   }
 
   #countUse(holders: Holders, difference: HolderUse): void {
@@ -359,16 +370,9 @@ export class Hub implements SessionHost {
     this.#catchUpQueue = this.#visit(this.#catchUpQueue, until, (party) => party.catchUp(until))
   }
 
-  /**
-   * Visits a queue's members until the time is up. Members not reached keep their place, and those with more to do move
-   * to the end. The remaining queue is visited in the next tick.
-   */
+  /** Visits a queue's members until the time is up. The remaining queue is visited in the next tick. */
   #visit<Member>(queue: Set<Member>, untilMilliseconds: number, visit: (member: Member) => boolean): Set<Member> {
-    for (const member of queue) {
-      queue.delete(member)
-      if (visit(member)) queue.add(member)
-      if (this.clock.monotonicMilliseconds() >= untilMilliseconds) break
-    }
+    visitUntil(queue, visit, () => this.clock.monotonicMilliseconds() >= untilMilliseconds)
     if (queue.size > 0) this.#schedule()
     return queue
   }

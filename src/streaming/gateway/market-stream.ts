@@ -11,7 +11,7 @@ import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, type ViewFeed } from '../sequencing/view-feed.ts'
 import { BookChannel } from './book-channel.ts'
 import { ExecutionChannel } from './execution-channel.ts'
-import { Chunk, type Outbox } from './outbox.ts'
+import type { Chunk, Outbox } from './outbox.ts'
 import { PublicationChannel } from './publication-channel.ts'
 import {
   type ChannelParams,
@@ -21,10 +21,10 @@ import {
   newSubscription,
   type SentDigest,
   type Subscriber,
-  type TickFrame,
 } from './subscription.ts'
 import { Throttle } from './throttle.ts'
 import { TopChannel } from './top-channel.ts'
+import { countSince, LEFT_TO_CATCH_UP, noteTotals, TickFrames } from './writes/tick-frames.ts'
 
 export interface MarketStreamOptions {
   readonly replica: Replica
@@ -58,11 +58,6 @@ export interface SentMarket {
   readonly digest: SentDigest | undefined
 }
 
-const NOTHING = new Chunk(Buffer.alloc(0), 0)
-
-/** Stands for a tick's frames that are not fanned out. */
-const LEFT_TO_CATCH_UP = new Chunk(Buffer.alloc(0), 0)
-
 export class MarketStream {
   readonly replica: Replica
   /** In wire order: a commit's messages, and a catch-up's. */
@@ -76,9 +71,7 @@ export class MarketStream {
   readonly #subscriptionCounts: [base: number, extended: number] = [0, 0]
   readonly #waiting = new Set<MarketSubscription>()
   readonly #throttle = new Throttle()
-  #tickFrames: TickFrame[] = []
-  /** This tick's chunks, by view and by channels and encoding. */
-  readonly #chunks = new Map<ViewFeed, (Chunk | undefined)[]>()
+  readonly #tick: TickFrames
   #isDirty = false
   #staleTimer: Timer | undefined
   #state: MarketState
@@ -92,6 +85,7 @@ export class MarketStream {
     this.book = new BookChannel({ replica, clock, place: 1, requestCommit, receipts })
     this.#publication = new PublicationChannel(replica, this.book.published, 3)
     this.channels = [new ExecutionChannel(replica, 0), this.book, new TopChannel(replica, 2), this.#publication]
+    this.#tick = new TickFrames(this.channels)
     this.#fed = [this.book]
     this.#state = stateOf(replica)
     this.#stateSinceMilliseconds = clock.wallInstant().milliseconds
@@ -138,7 +132,8 @@ export class MarketStream {
   /** Adds a channel to a subscription. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, channel: MarketChannel, params: ChannelParams): boolean {
     this.#feed(channel)
-    const state: ChannelState = { position: NONE, cursor: NONE, isDue: true }
+    const usage = subscription.subscriber.usage.of(this.symbol, channel.type)
+    const state = { position: NONE, cursor: NONE, isDue: true, usage, countedMessages: 0, countedBytes: 0 }
     const resumes = channel.subscribe(subscription, state, params)
     subscription.states[channel.place] = state
     subscription.channels |= channel.bit
@@ -204,13 +199,13 @@ export class MarketStream {
       }
       if (subscription.view !== view) {
         view = subscription.view
-        chunks = this.#chunksOf(view)
+        chunks = this.#tick.chunksOf(view)
       }
       const bits = subscription.delivered & ~subscription.throttled
       const place = 2 * bits + subscription.encoding
       let chunk = chunks[place]
       if (chunk === undefined) {
-        chunk = this.#join(view, subscription.encoding, bits)
+        chunk = this.#tick.join(view, subscription.encoding, bits)
         chunks[place] = chunk
       }
       if (chunk === LEFT_TO_CATCH_UP || !(subscription.isAligned || this.#advance(subscription, bits))) {
@@ -221,8 +216,7 @@ export class MarketStream {
         if (outbox.add(chunk)) outboxes.push(outbox)
       }
     }
-    this.#tickFrames = []
-    this.#chunks.clear()
+    this.#tick.end()
     for (const channel of this.#fed) channel.endTick()
     this.#isDirty = false
     this.#wakeWaiting()
@@ -241,10 +235,21 @@ export class MarketStream {
   /** Sets an aligned subscription's states. It is not aligned until the next fan-out. */
   settle(subscription: MarketSubscription): void {
     if (!subscription.isAligned) return
+    this.count(subscription)
     subscription.isAligned = false
     const bits = subscription.delivered & ~subscription.throttled
     for (const channel of this.channels) {
       if ((bits & channel.bit) !== 0) channel.settle(subscription, subscription.states[channel.place] as ChannelState)
+    }
+  }
+
+  /** Counts what an aligned subscription was sent, up to the last fan-out. */
+  count(subscription: MarketSubscription): void {
+    if (!subscription.isAligned) return
+    const bits = subscription.delivered & ~subscription.throttled
+    for (const channel of this.channels) {
+      if ((bits & channel.bit) === 0) continue
+      countSince(subscription.states[channel.place] as ChannelState, channel.fannedOut(subscription))
     }
   }
 
@@ -315,15 +320,6 @@ export class MarketStream {
     subscription.place = -1
   }
 
-  #chunksOf(view: ViewFeed): (Chunk | undefined)[] {
-    let chunks = this.#chunks.get(view)
-    if (chunks === undefined) {
-      chunks = []
-      this.#chunks.set(view, chunks)
-    }
-    return chunks
-  }
-
   /** Whether the tick's frames come next for these channels of a subscription; if so, notes them as sent. */
   #advance(subscription: MarketSubscription, bits: number): boolean {
     const { states } = subscription
@@ -332,21 +328,10 @@ export class MarketStream {
     if (!channels.every((channel) => channel.continues(subscription, state(channel)))) return false
     for (const channel of channels) channel.advance(subscription, state(channel))
     subscription.isAligned = channels.every((channel) => channel.isAligned(subscription, state(channel)))
+    // Before this tick is added to the totals, so that their difference includes it.
+    if (!subscription.isAligned) this.#tick.countFor(subscription, bits)
+    else for (const channel of channels) noteTotals(state(channel), channel.fannedOut(subscription))
     return true
-  }
-
-  #join(view: ViewFeed, encoding: Encoding, bits: number): Chunk {
-    for (const channel of this.channels) {
-      if ((bits & channel.bit) !== 0 && channel.isLeftToCatchUp(view, encoding)) return LEFT_TO_CATCH_UP
-    }
-    const joined: Buffer[] = []
-    for (const tickFrame of this.#tickFrames) {
-      if ((tickFrame.bit & bits) === 0 || (tickFrame.view !== undefined && tickFrame.view !== view)) continue
-      const frame = tickFrame.frames[encoding]
-      if (frame !== undefined) joined.push(frame)
-    }
-    if (joined.length === 0) return NOTHING
-    return new Chunk(joined.length === 1 ? joined[0] : Buffer.concat(joined), joined.length)
   }
 
   #wakeWaiting(): void {
@@ -358,7 +343,7 @@ export class MarketStream {
   #onCommit(commit: ViewCommit): void {
     const [base, extended] = this.#subscriptionCounts
     const hasSubscribers = [base > 0, extended > 0] as const
-    for (const channel of this.#fed) channel.encodeCommit(commit, hasSubscribers, this.#tickFrames)
+    for (const channel of this.#fed) channel.encodeCommit(commit, hasSubscribers, this.#tick.frames)
     this.#markDirty()
   }
 

@@ -12,6 +12,7 @@
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import type { UsageCell } from '../../access/metering/meter.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Message } from '../sequencing/frame.ts'
 
@@ -205,6 +206,8 @@ export class Outbox {
   #ended = false
   #conflated = 0
   #fragments: Message | undefined
+  /** Where the fragments are counted. */
+  #fragmentUsage: UsageCell | undefined
   #nextFragment = 0
 
   constructor({ transport, highWaterBytes, gathers, totals, owner }: OutboxOptions) {
@@ -254,15 +257,16 @@ export class Outbox {
 
   /**
    * Writes one message now. A message with several frames blocks the outbox until the kernel has accepted its last
-   * frame.
+   * frame. It is counted in `usage`: each frame as it is written, and the message with its last one.
    */
-  send(message: Message): void {
+  send(message: Message, usage: UsageCell): void {
     if (message.length === 1) {
-      this.sendChunk(new Chunk(message[0], 1))
+      this.sendChunk(new Chunk(message[0], 1), usage)
     } else {
       this.flush()
       this.#totals.messages += 1
       this.#fragments = message
+      this.#fragmentUsage = usage
       this.#nextFragment = 0
       this.#block()
       this.#sendFragment()
@@ -279,8 +283,9 @@ export class Outbox {
     return this.#conflated
   }
 
-  /** Writes a chunk now, in one write with everything added before. */
-  sendChunk(chunk: Chunk): void {
+  /** Writes a chunk now, in one write with everything added before, and counts it in `usage`. */
+  sendChunk(chunk: Chunk, usage: UsageCell): void {
+    usage.count(chunk.messageCount, chunk.byteCount)
     this.#gathered = this.#gathered === undefined ? chunk : this.#gathered.followedBy(chunk)
     this.flush()
   }
@@ -309,6 +314,8 @@ export class Outbox {
   #sendFragment(): void {
     const frame = (this.#fragments as Message)[this.#nextFragment++] as Buffer
     this.#totals.bytes += frame.length
+    const isLast = this.#nextFragment === (this.#fragments as Message).length
+    this.#fragmentUsage?.count(isLast ? 1 : 0, frame.length)
     this.#transport.write(frame, () => {
       if (this.#fragments === undefined) return
       if (this.#nextFragment < this.#fragments.length) {

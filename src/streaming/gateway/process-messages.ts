@@ -2,6 +2,7 @@
  * Messages between the main process and a gateway process, besides the pipe's bus, directory and configuration. Both
  * are on one release.
  */
+import type { UsageRow } from '../../access/metering/meter.ts'
 import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
 import type { TlsContext } from '../../platform/http/node-server.ts'
 import type { SessionDetails } from './connection-document.ts'
@@ -54,6 +55,8 @@ export type FromGatewayProcess =
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }
   | { readonly type: 'counts'; readonly counts: ConnectionCounts }
+  /** What its connections used since the last message. */
+  | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
   | { readonly type: 'drained' }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | EventRequest

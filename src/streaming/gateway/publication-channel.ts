@@ -8,7 +8,7 @@
  * another number form: a relay that resumes from it is sent a SNAPSHOT, because its book is older.
  */
 import type { Instrument } from '../market/event.ts'
-import { BASE, type Message, messageHead } from '../sequencing/frame.ts'
+import { BASE, type FrameCount, type Message, messageHead, newFrameCounts } from '../sequencing/frame.ts'
 import {
   type PublicationStream,
   type PublicationUpdate,
@@ -88,6 +88,11 @@ export class PublicationChannel implements MarketChannel {
     this.#progress.delete(subscription)
   }
 
+  fannedOut(): FrameCount {
+    // Never aligned, so never called.
+    return newFrameCounts()[BASE]
+  }
+
   encodeCommit(): void {
     // Nothing is fanned out: every message is made by catch-up.
   }
@@ -116,7 +121,7 @@ export class PublicationChannel implements MarketChannel {
     this.#cached = undefined
   }
 
-  catchUp(subscription: MarketSubscription): CaughtUp {
+  catchUp(subscription: MarketSubscription, state: ChannelState): CaughtUp {
     const progress = this.#progress.get(subscription) as Progress
     const { outbox } = subscription
     const { isCrossed, live } = this.#replica
@@ -124,7 +129,7 @@ export class PublicationChannel implements MarketChannel {
       if (isCrossed) return 'waiting'
       const message = live ? this.#nextMessage(progress) : this.#nextStaleMessage(progress)
       if (typeof message === 'string') return message
-      outbox.send(message)
+      outbox.send(message, state.usage)
     }
     return 'blocked'
   }

@@ -5,6 +5,7 @@
 
 import { type HeldPlans, NO_PLANS, planRefusal, servedParams } from '../../access/clients/plans/plan.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import type { ClientUsage } from '../../access/metering/meter.ts'
 import { CHANNELS, type ChannelType } from '../../contract/channels.ts'
 import { STREAM_ERRORS } from '../../contract/stream-codes.ts'
 import type { CatchUp } from './catch-up.ts'
@@ -69,6 +70,7 @@ export interface RequestsOptions {
   /** False for a session that no plan bounds. */
   readonly isClient: boolean
   readonly outbox: Outbox
+  readonly usage: ClientUsage
   /** Sends a notice after the pending data. */
   readonly notify: (notice: string) => void
   readonly onInternalError: (error: unknown) => void
@@ -250,11 +252,12 @@ export class Requests {
     const key = entries.map(({ meaning }) => meaning).find((each) => !isProblem(each) && each.type === 'events')
     const streams = this.#host.events
     if (key === undefined || streams === undefined || this.#keys.has(keyName(key as ChannelKey))) return undefined
-    const { token, outbox, notify, onInternalError } = this.#options
+    const { token, outbox, usage, notify, onInternalError } = this.#options
     this.#events ??= new EventSubscription({
       streams,
       token,
       outbox,
+      usage: usage.of('', 'events'),
       onInternalError,
       onEnd: (reason) => {
         this.#drop(key as ChannelKey)

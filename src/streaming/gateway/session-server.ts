@@ -34,6 +34,12 @@ interface UndeclaredOptions {
 /** A WebSocket with its session, so that all share their listeners. Separate listeners would take memory. */
 class SessionSocket extends WebSocket {
   session: Session | undefined
+
+  /** `ws` calls it too, to answer the peer's close frame or a protocol error. */
+  override close(code?: number, data?: string | Buffer): void {
+    if (this.readyState === this.OPEN) this.session?.peerCloses(code, data === undefined ? 0 : Buffer.byteLength(data))
+    super.close(code, data)
+  }
 }
 
 type SessionSocketServer = Server<typeof SessionSocket>

@@ -5,8 +5,9 @@
  * never closed for being slow.
  */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import { ClientUsage, type Meter } from '../../access/metering/meter.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
-import { CLOSE_CODES, type CloseCause } from '../../contract/stream-codes.ts'
+import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { Clock, Instant, Timer } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -16,22 +17,12 @@ import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../sequencing/
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { MarketStream, SentMarket } from './market-stream.ts'
-import {
-  Chunk,
-  CLOSE_MILLISECONDS_MAX,
-  Outbox,
-  type OutboxOwner,
-  type OutboxTotals,
-  type TransportPort,
-} from './outbox.ts'
+import { Chunk, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
 import { Pongs } from './pongs.ts'
 import { type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Requests, type RequestsHost } from './requests.ts'
 import type { MarketSubscription, Subscriber } from './subscription.ts'
-
-/** A session whose token or access was revoked ends within a second, whether its peer answers the close or not. */
-const REVOKED_CUT_MILLISECONDS = 1_000
-const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
+import { ControlWriter } from './writes/control-writer.ts'
 
 /** One heartbeat: its instant, and the chunk shared by all base-protocol sessions. */
 export interface Heartbeat {
@@ -44,6 +35,8 @@ export interface SessionHost extends RequestsHost {
   readonly clock: Clock
   readonly log: Log
   readonly totals: OutboxTotals
+  /** Counts what the customers' sessions are sent. */
+  readonly meter: Meter
   /** Calls `answerRequests` at the end of the tick. */
   queueRequests(session: Session): void
   /** Calls `catchUp` at the end of the tick. */
@@ -64,6 +57,8 @@ export class Session implements OutboxOwner, Subscriber {
   readonly #host: SessionHost
   readonly #transport: TransportPort
   readonly outbox: Outbox
+  readonly usage: ClientUsage
+  readonly #control: ControlWriter
   readonly #catchUp: CatchUp
   readonly #inbox: Inbox
   readonly requests: Requests
@@ -75,8 +70,6 @@ export class Session implements OutboxOwner, Subscriber {
   #lastArrivalMilliseconds: number
   readonly #controlFrames = new ControlFrames()
   readonly #pongs = new Pongs()
-  /** The unanswered ping's data. A pong is never queued behind bytes that a slow peer has not read. */
-  #owedPong: Buffer | undefined
   /** Unsolicited notices for when the outbox is not blocked; at most one per market, and one about events. */
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
@@ -88,6 +81,8 @@ export class Session implements OutboxOwner, Subscriber {
     this.token = token
     this.#host = host
     this.#transport = transport
+    this.usage = isClient ? host.meter.of(token) : new ClientUsage()
+    this.#control = new ControlWriter(transport, this.usage.control)
     if (transport.subprotocol === EXTENDED_SUBPROTOCOL) {
       this.#extended = { publishedDepth: (market) => host.market(market)?.replica.market.depth ?? 0 }
     }
@@ -105,6 +100,7 @@ export class Session implements OutboxOwner, Subscriber {
       token,
       isClient,
       outbox: this.outbox,
+      usage: this.usage,
       notify: (notice) => this.#notify(notice),
       onInternalError: (error) => this.#fail(error),
     })
@@ -160,7 +156,7 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   onUnblocked(): void {
-    this.#sendPong()
+    this.#control.sendPong()
     this.#sendNotices()
     this.requests.resume()
     this.#host.queueCatchUp(this)
@@ -186,9 +182,8 @@ export class Session implements OutboxOwner, Subscriber {
   /** Takes a ping from the socket. The pong repeats its data. */
   receivePing(data: Buffer): void {
     if (!this.#admitControlFrame()) return
-    // RFC 6455 section 5.5.3: only the most recent ping has to be answered.
-    this.#owedPong = data
-    if (!this.outbox.isBlocked) this.#sendPong()
+    this.#control.owePong(data)
+    if (!this.outbox.isBlocked) this.#control.sendPong()
   }
 
   /** Takes a pong from the socket. */
@@ -241,7 +236,8 @@ export class Session implements OutboxOwner, Subscriber {
   /** Sends a heartbeat, unless the socket cannot take it now: a heartbeat is never queued behind data. */
   sendHeartbeat({ instant, chunk }: Heartbeat): void {
     if (this.#state !== 'open' || this.outbox.isBlocked || this.#transport.isSaturated) return
-    this.outbox.sendChunk(this.#extended === undefined ? chunk : this.#extendedHeartbeat(instant))
+    const sent = this.#extended === undefined ? chunk : this.#extendedHeartbeat(instant)
+    this.outbox.sendChunk(sent, this.usage.of('', 'heartbeat'))
   }
 
   #extendedHeartbeat(instant: Instant): Chunk {
@@ -264,7 +260,7 @@ export class Session implements OutboxOwner, Subscriber {
       this.#host.log.info({ connection: this.id }, 'silent connection dropped')
       this.#transport.cut()
     } else {
-      this.#transport.ping(this.#pongs.ping(now))
+      this.#control.ping(this.#pongs.ping(now))
     }
   }
 
@@ -289,8 +285,19 @@ export class Session implements OutboxOwner, Subscriber {
     this.#host.countClose(cause)
     this.outbox.flush()
     this.#release()
-    const { code, reason } = CLOSE_CODES[cause]
-    this.#transport.close(code, reason, REVOCATIONS.has(cause) ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
+    this.#control.close(cause)
+  }
+
+  /**
+   * The peer has begun the close, or broken the protocol: the close frame with these values is sent next, and nothing
+   * after it. `code` undefined: an empty one.
+   */
+  peerCloses(code: number | undefined, reasonBytes: number): void {
+    if (this.#state !== 'open') return
+    this.#state = 'closing'
+    this.outbox.flush()
+    this.#control.countClose(code, reasonBytes)
+    this.#release()
   }
 
   /** Cuts the connection without a close frame. */
@@ -320,11 +327,6 @@ export class Session implements OutboxOwner, Subscriber {
     this.#host.stopHeartbeat(this)
     this.#catchUp.end()
     this.outbox.end()
-  }
-
-  #sendPong(): void {
-    if (this.#owedPong !== undefined) this.#transport.pong(this.#owedPong)
-    this.#owedPong = undefined
   }
 
   #arrived(): void {
@@ -391,6 +393,6 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   #reply(text: string): void {
-    this.outbox.sendChunk(new Chunk(textFrame(text), 1))
+    this.outbox.sendChunk(new Chunk(textFrame(text), 1), this.usage.control)
   }
 }

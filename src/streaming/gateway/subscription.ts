@@ -4,8 +4,9 @@
  * A subscription is current (it gets every tick's frames for the channels in `delivered`), lagging (`generation`
  * differs from the outbox's: catch-up owes it something), or empty (no channels; kept because of `laterThan`).
  */
+import type { ClientUsage, UsageCell } from '../../access/metering/meter.ts'
 import type { ChannelType } from '../../contract/channels.ts'
-import type { EncodedFrame, Encoding } from '../sequencing/frame.ts'
+import type { EncodedFrame, Encoding, FrameCount, FrameCounts } from '../sequencing/frame.ts'
 import type { ViewCommit } from '../sequencing/replica.ts'
 import type { ViewFeed } from '../sequencing/view-feed.ts'
 import type { Chunk, Outbox } from './outbox.ts'
@@ -15,6 +16,8 @@ export interface Subscriber {
   readonly outbox: Outbox
   /** False for the self-audit. */
   readonly isClient: boolean
+  /** Where its usage is counted. */
+  readonly usage: ClientUsage
   /** Leaves the subscription to the session's catch-up. */
   owe(subscription: MarketSubscription): void
 }
@@ -43,6 +46,11 @@ export interface ChannelState {
   cursor: number
   /** For a throttled channel: whether catch-up may send its owed data now. */
   isDue: boolean
+  /** Where its messages are counted. */
+  readonly usage: UsageCell
+  /** While aligned: the channel's totals up to which fanned-out messages are counted in `usage`. */
+  countedMessages: number
+  countedBytes: number
 }
 
 /** The last book digest sent to a subscription in a heartbeat. */
@@ -127,6 +135,8 @@ export interface TickFrame {
   /** Only this view's subscribers get it. Undefined = all. */
   readonly view: ViewFeed | undefined
   readonly frames: EncodedFrame
+  /** Where it is counted once for all its subscribers. */
+  readonly totals: FrameCounts
 }
 
 /**
@@ -162,6 +172,8 @@ export interface MarketChannel {
   unsubscribe(subscription: MarketSubscription, state: ChannelState): void
   /** For the order book: serves another depth from now on. Catch-up leads the client's book to it. */
   changeDepth?(subscription: MarketSubscription, state: ChannelState, depth: number): void
+  /** Everything fanned out so far to a subscription's view and encoding. */
+  fannedOut(subscription: MarketSubscription): FrameCount
   /** Adds a commit's frames, in the encodings with subscribers. */
   encodeCommit(
     commit: ViewCommit,

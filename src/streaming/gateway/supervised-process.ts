@@ -5,6 +5,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
+import type { UsageRow } from '../../access/metering/meter.ts'
 import { PIPE_DESCRIPTOR } from '../../platform/base/child-process.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -50,6 +51,7 @@ export interface ProcessEvents {
   /** It listens. */
   ready(): void
   counted(counts: ConnectionCounts): void
+  used(rows: readonly UsageRow[]): void
   /** It has ended without being stopped, and its connections with it. */
   ended(): void
 }
@@ -207,6 +209,9 @@ export class SupervisedProcess {
         break
       case 'counts':
         this.#events.counted(message.counts)
+        break
+      case 'usage':
+        this.#events.used(message.rows)
         break
       case 'drained':
         this.#onDrained?.()

@@ -64,6 +64,7 @@ export class Throttle {
       if (isCurrent && chunk !== 'by-catch-up' && state.cursor === prevCursor) {
         state.position = group.position
         state.cursor = group.cursor
+        state.usage.count(chunk.messageCount, chunk.byteCount)
         if (outbox.add(chunk)) outboxes.push(outbox)
       } else {
         state.isDue = true

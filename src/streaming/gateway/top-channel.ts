@@ -3,7 +3,16 @@
  * subscriber gets the current top, if it differs from its last one. A top is never sent before its book.
  */
 import { Cursors } from '../sequencing/cursor.ts'
-import { BASE, type Encoding, EXTENDED, extendedText, textFrame, topOfBookText } from '../sequencing/frame.ts'
+import {
+  BASE,
+  type Encoding,
+  EXTENDED,
+  extendedText,
+  type FrameCount,
+  newFrameCounts,
+  textFrame,
+  topOfBookText,
+} from '../sequencing/frame.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE } from '../sequencing/view-feed.ts'
 import { Chunk } from './outbox.ts'
@@ -23,6 +32,7 @@ export class TopChannel implements MarketChannel {
   readonly bit: number
   readonly place: number
   readonly #replica: Replica
+  readonly #fannedOut = newFrameCounts()
   readonly #cursors: Cursors
   /** Version that made the current top, and the one at the last fan-out; the top's number at the last fan-out. */
   #cursor: number
@@ -55,6 +65,10 @@ export class TopChannel implements MarketChannel {
     subscription.laterThan = Math.max(subscription.laterThan, this.#replica.version - 1)
   }
 
+  fannedOut({ encoding }: MarketSubscription): FrameCount {
+    return this.#fannedOut[encoding]
+  }
+
   encodeCommit(
     { topChanged }: ViewCommit,
     hasSubscribers: readonly [base: boolean, extended: boolean],
@@ -63,7 +77,7 @@ export class TopChannel implements MarketChannel {
     if (!topChanged) return
     const base = hasSubscribers[BASE] ? this.#frame(BASE, NONE, 0) : undefined
     const extended = hasSubscribers[EXTENDED] ? this.#frame(EXTENDED, this.#cursor, 1) : undefined
-    frames.push({ bit: this.bit, view: undefined, frames: [base, extended] })
+    frames.push({ bit: this.bit, view: undefined, frames: [base, extended], totals: this.#fannedOut })
     this.#cursor = this.#replica.topChanges.version
   }
 
@@ -111,7 +125,7 @@ export class TopChannel implements MarketChannel {
     const frame = this.#frame(encoding, state.cursor, isFirst ? 0 : topNumber - state.position)
     state.position = topNumber
     state.cursor = topVersion
-    outbox.sendChunk(new Chunk(frame, 1))
+    outbox.sendChunk(new Chunk(frame, 1), state.usage)
     return outbox.isBlocked ? 'blocked' : 'done'
   }
 

@@ -25,6 +25,22 @@ export type Encoding = typeof BASE | typeof EXTENDED
 /** A message as one frame per encoding. Undefined where it was not encoded. */
 export type EncodedFrame = readonly [base: Buffer | undefined, extended: Buffer | undefined]
 
+/** Messages with their frames' bytes. */
+export interface FrameCount {
+  messages: number
+  bytes: number
+}
+
+/** A count per encoding. */
+export type FrameCounts = readonly [base: FrameCount, extended: FrameCount]
+
+export function newFrameCounts(): FrameCounts {
+  return [
+    { messages: 0, bytes: 0 },
+    { messages: 0, bytes: 0 },
+  ]
+}
+
 const FIN = 0x80
 const OPCODE_CONTINUATION = 0x0
 const OPCODE_TEXT = 0x1

@@ -26,6 +26,7 @@ import {
   type Message,
   type MessageHead,
   messageHead,
+  newFrameCounts,
   type StreamMember,
   textFrame,
   textMessage,
@@ -97,6 +98,8 @@ export interface ViewFeedOptions {
 
 export class ViewFeed {
   readonly view: View
+  /** All its UPDATEs that were fanned out. */
+  readonly fannedOut = newFrameCounts()
   readonly #plain: ViewFeed | undefined
   readonly #replica: Replica
   readonly #clock: Clock

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { UsageCell } from '../../../src/access/metering/meter.ts'
 import { Chunk, Outbox, type OutboxTotals } from '../../../src/streaming/gateway/outbox.ts'
 import { FakeTransport } from '../../support/fake-transport.ts'
 
@@ -27,7 +28,7 @@ function outboxWith(kernelBytes: number, gathers = false) {
       onUnblocked: () => events.push(`unblocked at ${transport.queuedBytes}`),
     },
   })
-  const send = (bytes: number) => outbox.sendChunk(chunkOf(bytes))
+  const send = (bytes: number) => outbox.sendChunk(chunkOf(bytes), new UsageCell('', ''))
   const read = () => {
     transport.flush()
     transport.drain()
@@ -108,7 +109,7 @@ test('gathered bytes count as queued, and leave at once with the chunk that exce
   expect([outbox.isBlocked, totals.lagging, events]).toEqual([true, 1, ['blocked']])
   read()
   expect(events).toEqual(['blocked', 'unblocked at 0'])
-  outbox.sendChunk(chunkOf(900))
+  outbox.sendChunk(chunkOf(900), new UsageCell('', ''))
   outbox.add(chunkOf(100))
   expect([outbox.isBlocked, transport.queuedBytes]).toEqual([false, 900])
   outbox.add(chunkOf(100))
@@ -121,11 +122,11 @@ test('a message is written after what was gathered, a long one in its own writes
   transport.write = (bytes) => void buffers.push(bytes.toString('latin1'))
   const [first, second, third] = ['a', 'b', 'c'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
   outbox.add(new Chunk(first, 1))
-  outbox.send([second])
+  outbox.send([second], new UsageCell('', ''))
   outbox.add(new Chunk(second, 1))
-  outbox.sendChunk(new Chunk(third, 1))
+  outbox.sendChunk(new Chunk(third, 1), new UsageCell('', ''))
   outbox.add(new Chunk(third, 1))
-  outbox.send([first, second])
+  outbox.send([first, second], new UsageCell('', ''))
   expect(buffers).toEqual(['ab', 'bc', 'c', 'a'])
   expect(outbox.isBlocked).toBe(true)
 })

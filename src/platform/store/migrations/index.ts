@@ -62,6 +62,7 @@ import { webhookEndpoints } from './202611281940-webhook-endpoints.ts'
 import { plans } from './202611281950-plans.ts'
 import { lighterEvents } from './202611282155-lighter-events.ts'
 import { candles } from './202611282200-candles.ts'
+import { usage } from './202611282240-usage.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -128,4 +129,5 @@ export const MIGRATIONS: readonly Migration[] = [
   plans,
   lighterEvents,
   candles,
+  usage,
 ]

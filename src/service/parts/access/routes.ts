@@ -6,15 +6,18 @@ import {
   registerAuthOperatorRoutes,
 } from '../../../access/clients/operator-routes.ts'
 import { registerEventOperatorRoutes, registerEventRoutes } from '../../../access/events/routes.ts'
+import { registerUsageOperatorRoutes, registerUsageRoutes } from '../../../access/metering/routes.ts'
 import { type OperatorRoutesOptions, registerOperatorRoutes } from '../../../access/operators/operator-routes.ts'
 import { registerEndpointOperatorRoutes } from '../../../access/webhook-endpoints/operator-routes.ts'
 import { registerEndpointRoutes } from '../../../access/webhook-endpoints/routes.ts'
 import type { EndpointMaker } from '../../../access/webhook-endpoints/service.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
 import type { Config } from '../../config/settings.ts'
 import { issuesTokens } from '../../config/token-issuer.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
 
 export interface AccessPublicOptions extends Pick<ClientRoutesOptions, 'db' | 'guard' | 'directory'> {
+  readonly clock: Clock
   /** The current configuration. */
   readonly current: { readonly config: Config }
   /** The setting `rest.rate_per_second`. */
@@ -23,6 +26,7 @@ export interface AccessPublicOptions extends Pick<ClientRoutesOptions, 'db' | 'g
 }
 
 export interface AccessOperatorOptions extends ClientOperatorRoutesOptions, OperatorRoutesOptions {
+  readonly clock: Clock
   /** The current configuration. */
   readonly current: { readonly config: Config }
 }
@@ -39,6 +43,7 @@ export function accessPublicRoutes(options: AccessPublicOptions): readonly Modul
   return [
     (app) => registerClientRoutes(app, { ...options, issuesTokens: issues, limits }),
     (app) => registerEventRoutes(app, { ...options, issuesTokens: issues }),
+    (app) => registerUsageRoutes(app, options),
     (app) => registerEndpointRoutes(app, { ...options, maker: endpointMaker(options) }),
   ]
 }
@@ -48,6 +53,7 @@ export function accessOperatorRoutes(options: AccessOperatorOptions): readonly M
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerEventOperatorRoutes(app, options.db),
+    (app) => registerUsageOperatorRoutes(app, options),
     (app) => registerEndpointOperatorRoutes(app, options.db, endpointMaker(options)),
     (app) => registerOperatorRoutes(app, options),
   ]

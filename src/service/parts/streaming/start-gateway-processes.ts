@@ -7,6 +7,8 @@ import { serialize } from 'node:v8'
 import type { Directory } from '../../../access/clients/directory.ts'
 import type { DirectoryCurrency } from '../../../access/clients/directory-currency.ts'
 import { DirectoryExport } from '../../../access/clients/directory-link.ts'
+import type { Meter } from '../../../access/metering/meter.ts'
+import type { UsageWriter } from '../../../access/metering/usage-writer.ts'
 import { startProcess } from '../../../platform/base/child-process.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -32,6 +34,7 @@ interface ProcessParts {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
+  readonly meter: Meter
   readonly directory: Directory
   readonly lifecycle: Lifecycle
 }
@@ -50,6 +53,7 @@ export function startGatewayProcesses(
   replicas: MarketReplicas,
   currency: Pick<DirectoryCurrency, 'isStale'>,
   events: EventSource,
+  usage: Pick<UsageWriter, 'noteGap'>,
 ): LocalGateways | undefined {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const count = countOf(config)
@@ -71,6 +75,7 @@ export function startGatewayProcesses(
     ...parts,
     count,
     events,
+    onUsageLost: (since) => usage.noteGap(since),
     startProcess: () => startProcess('./gateway-process', import.meta.url),
     start,
     directorySnapshot: () => link.snapshot,

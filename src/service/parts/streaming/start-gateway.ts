@@ -5,6 +5,7 @@
 import type { Directory } from '../../../access/clients/directory.ts'
 import type { DirectoryCurrency } from '../../../access/clients/directory-currency.ts'
 import type { TokenVerifier } from '../../../access/clients/token-verifier.ts'
+import type { Meter } from '../../../access/metering/meter.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
@@ -33,6 +34,7 @@ export interface GatewayParts {
   readonly random: () => number
   readonly directory: Directory
   readonly verifier: TokenVerifier
+  readonly meter: Meter
 }
 
 interface GatewayPlace {

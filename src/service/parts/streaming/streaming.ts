@@ -4,6 +4,7 @@
  */
 import type { DirectoryLoader } from '../../../access/clients/directory-loader.ts'
 import { EventFeed } from '../../../access/events/event-feed.ts'
+import type { UsageWriter } from '../../../access/metering/usage-writer.ts'
 import type { Instant } from '../../../platform/base/clock.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Gateway } from '../../../streaming/gateway/gateway.ts'
@@ -51,7 +52,13 @@ const NO_COMMIT: Instant = { milliseconds: 0, nanoseconds: 0 }
  * Follows markets, and writes none before `startStreaming`.
  * @param isReady whether this node's `/readyz` answers 200
  */
-export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, isReady: () => boolean): Streaming {
+export function createStreaming(
+  parts: Parts,
+  db: Db,
+  loader: DirectoryLoader,
+  usage: Pick<UsageWriter, 'noteGap'>,
+  isReady: () => boolean,
+): Streaming {
   const leadership = createLeadership(parts, db)
   const markets = createMarkets(parts, db, leadership)
   const { writers, replicas } = markets
@@ -60,7 +67,7 @@ export function createStreaming(parts: Parts, db: Db, loader: DirectoryLoader, i
   const { currency } = cluster
   const events = new EventFeed({ ...parts, db })
   parts.lifecycle.started('event feed', () => events.stop())
-  const local = startGatewayProcesses(parts, replicas, currency, events)
+  const local = startGatewayProcesses(parts, replicas, currency, events, usage)
   const receiptIssuer = () => receiptIssuerOf(parts.directory)
   const following = linked?.followed
   const { hub, gateway } = startGateway(parts, replicas, { currency, receiptIssuer, following, events })
