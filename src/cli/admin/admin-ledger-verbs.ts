@@ -2,7 +2,7 @@
 
 import { printable } from '../terminal/styled-line.ts'
 import { tableLines } from '../terminal/table.ts'
-import { type AdminNoun, textOf } from './admin-verb.ts'
+import { type AdminNoun, textOf, timeOf } from './admin-verb.ts'
 
 const LINE_COLUMNS = [
   'created_at',
@@ -29,12 +29,6 @@ interface Statement {
     readonly lines: readonly Line[]
     readonly closing: { readonly balance: string }
   }[]
-}
-
-/** A date means its beginning in UTC. */
-function timeOf(value: unknown): string | undefined {
-  const text = textOf(value)
-  return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
 }
 
 export const LEDGER_NOUNS: readonly AdminNoun[] = [

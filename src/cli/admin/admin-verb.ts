@@ -122,6 +122,12 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** A date means its beginning in UTC. */
+export function timeOf(value: unknown): string | undefined {
+  const text = textOf(value)
+  return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+}
+
 /** Reads a list separated by commas. */
 export function listOf(text: string): readonly string[] {
   return text.split(',').filter((entry) => entry !== '')

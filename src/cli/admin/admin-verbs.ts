@@ -19,6 +19,7 @@ import { PLAN_NOUNS } from './admin-plan-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { SCREENING_NOUNS } from './admin-screening-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
+import { USAGE_NOUNS } from './admin-usage-verbs.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
 import { WEBHOOK_NOUNS } from './admin-webhook-verbs.ts'
 
@@ -46,6 +47,7 @@ const AUDIT: AdminNoun = {
 export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...ACCESS_NOUNS,
   ...PLAN_NOUNS,
+  ...USAGE_NOUNS,
   ...EVENT_NOUNS,
   ...WEBHOOK_NOUNS,
   ...ACCOUNT_NOUNS,

@@ -7,6 +7,7 @@ import { DESTINATION_EXAMPLES } from './destination-examples.ts'
 import { EVENT_EXAMPLES } from './event-examples.ts'
 import { FIAT_AND_LIMIT_EXAMPLES } from './fiat-examples.ts'
 import { MARKET_DATA_EXAMPLES } from './market-data-examples.ts'
+import { USAGE_EXAMPLES } from './usage-examples.ts'
 
 export interface OperationExample {
   /** The description, in addition to the summary. */
@@ -315,6 +316,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   getRule: { description: 'In any status.', answered: 'The rule', answer: RULE },
   ...DESTINATION_EXAMPLES,
   ...EVENT_EXAMPLES,
+  ...USAGE_EXAMPLES,
   createRule: {
     description:
       '`source` and `destination` have exactly one member each. The default destination is the rule’s profile. In the ' +

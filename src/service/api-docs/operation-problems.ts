@@ -57,6 +57,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   getClient: [],
   listEvents: ['invalid_cursor', 'events_expired'],
   getEvent: [],
+  listUsage: ['invalid_cursor'],
   listAccounts: ['invalid_cursor'],
   createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   updateAccount: ['not_found', 'already_exists'],

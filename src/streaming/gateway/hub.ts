@@ -21,7 +21,7 @@ import { MarketStream } from './market-stream.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { Chunk, type Outbox, type OutboxTotals, type TransportPort } from './outbox.ts'
 import type { MarketEnd } from './protocol.ts'
-import type { SessionLimits } from './requests.ts'
+import type { HubSettings, SessionLimits } from './requests.ts'
 import { type ListedMarket, type MarketFollowing, ServedMarkets } from './served-markets.ts'
 import { type Heartbeat, Session, type SessionHost } from './session.ts'
 import { HolderCounts, type Holders, type HolderUse, type OtherConnections, SessionIndex } from './session-index.ts'
@@ -29,7 +29,6 @@ import type { LaggingParty, Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
 import { WriteGrid } from './write-grid.ts'
-import { visitUntil } from './writes/time-slices.ts'
 
 /** Time that requests, catch-up and SNAPSHOT encoding may each take per tick. */
 const REQUESTS_MILLISECONDS = 2
@@ -38,16 +37,6 @@ const ENCODE_MILLISECONDS = 4
 
 /** Requests answered for one session before the next session is served. */
 const REQUESTS_PER_ROUND = 8
-
-/** Stream settings; each is the setting `stream.*` with the same name. */
-export interface HubSettings extends SessionLimits {
-  readonly heartbeatSeconds: number
-  readonly pingSeconds: number
-  readonly silenceSeconds: number
-  readonly staleSeconds: number
-  /** `stream.stale_action` is `close`. */
-  readonly closesStale: boolean
-}
 
 export interface HubOptions {
   readonly replicas: readonly Replica[]
@@ -370,9 +359,16 @@ export class Hub implements SessionHost {
     this.#catchUpQueue = this.#visit(this.#catchUpQueue, until, (party) => party.catchUp(until))
   }
 
-  /** Visits a queue's members until the time is up. The remaining queue is visited in the next tick. */
+  /**
+   * Visits a queue's members until the time is up. Members not reached keep their place, and those with more to do move
+   * to the end. The remaining queue is visited in the next tick.
+   */
   #visit<Member>(queue: Set<Member>, untilMilliseconds: number, visit: (member: Member) => boolean): Set<Member> {
-    visitUntil(queue, visit, () => this.clock.monotonicMilliseconds() >= untilMilliseconds)
+    for (const member of queue) {
+      queue.delete(member)
+      if (visit(member)) queue.add(member)
+      if (this.clock.monotonicMilliseconds() >= untilMilliseconds) break
+    }
     if (queue.size > 0) this.#schedule()
     return queue
   }

@@ -45,6 +45,16 @@ export interface SessionLimits {
   readonly closesExpired: boolean
 }
 
+/** Stream settings; each is the setting `stream.*` with the same name. */
+export interface HubSettings extends SessionLimits {
+  readonly heartbeatSeconds: number
+  readonly pingSeconds: number
+  readonly silenceSeconds: number
+  readonly staleSeconds: number
+  /** `stream.stale_action` is `close`. */
+  readonly closesStale: boolean
+}
+
 /** The hub's methods for requests. */
 export interface RequestsHost {
   readonly limits: SessionLimits

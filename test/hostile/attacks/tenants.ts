@@ -370,6 +370,7 @@ const WITHOUT_CASES: readonly OperationId[] = [
   'getClient',
   'listLimits',
   'listEvents',
+  'listUsage',
   'listWebhookEndpoints',
   'createWebhookEndpoint',
   'createSandboxDeposit',

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { EventFollower } from '../../../src/access/events/event-feed.ts'
 import { EventsExpired } from '../../../src/access/events/read.ts'
+import { Meter } from '../../../src/access/metering/meter.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { LinkedEvents } from '../../../src/streaming/gateway/event-link.ts'
@@ -140,6 +141,8 @@ function create(count: number): void {
     exporter: { onStateRequest: () => undefined },
     onCommitRequest: () => undefined,
     events,
+    meter: new Meter(clock),
+    onUsageLost: () => undefined,
   })
   processes.start()
 }
