@@ -75,6 +75,7 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
     description: 'Rules that convert and deliver deposits, and orchestrations started by them or the customer',
   },
   '/v2/events': { name: 'Events', description: 'What has changed, in order' },
+  '/v2/usage': { name: 'Usage', description: 'What the customer’s clients have used' },
   '/v2/webhooks': { name: 'Webhooks', description: 'Addresses that receive the events' },
   '/v2/sandbox': { name: 'Sandbox', description: 'Test deposits, only with the setting `rest.sandbox`' },
 }

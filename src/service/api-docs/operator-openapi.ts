@@ -63,8 +63,8 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
   { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
   {
     name: 'Customers',
-    description: 'Customers, their plans, clients and webhook endpoints, and notices to them',
-    steps: ['customers', 'plans', 'clients', 'webhook-endpoints', 'notices'],
+    description: 'Customers, their plans, clients, usage and webhook endpoints, and notices to them',
+    steps: ['customers', 'plans', 'clients', 'usage', 'webhook-endpoints', 'notices'],
   },
   {
     name: 'Review',
