@@ -23,7 +23,7 @@ export interface UsageRow extends Readonly<UsageSums> {
 }
 
 /** Replies, notices and control frames, connection time and REST requests. */
-export const CONTROL = 'control'
+const CONTROL = 'control'
 
 /** Clients visited per tick by `take`. */
 const CLIENTS_PER_TICK = 250

@@ -4,13 +4,13 @@ import { choices, text, texts, uuids } from '../../platform/http/list-query.ts'
 import { pageOf } from '../../platform/http/page-query.ts'
 
 /** In the order of their members. */
-export const USAGE_GROUPS = ['customer', 'client', 'market', 'channel', 'day', 'hour'] as const
+const USAGE_GROUPS = ['customer', 'client', 'market', 'channel', 'day', 'hour'] as const
 
 export type UsageGroup = (typeof USAGE_GROUPS)[number]
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
 
-export const UsageDocument = Type.Object(
+const UsageDocument = Type.Object(
   {
     customer_id: Type.Optional(Type.String({ format: 'uuid' })),
     customer_name: Type.Optional(Type.String({ description: 'For the operator. Absent when the customer is unknown' })),

@@ -20,14 +20,11 @@ import {
 import { HolderCounts } from './session-index.ts'
 import { COUNTS_MILLISECONDS } from './shared-counts.ts'
 import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts'
+import { USAGE_LOST_MILLISECONDS } from './writes/usage-report.ts'
 
 /** Time between two pings, and how much later a second may end and still count. */
 const CHECK_MILLISECONDS = 1_000
 const LATE_MILLISECONDS_MAX = 250
-
-/** Between two reports of a process's usage, and what an ended one may have lost: they may be late. */
-export const USAGE_MILLISECONDS = 5_000
-const USAGE_LOST_MILLISECONDS = 2 * USAGE_MILLISECONDS
 
 export interface GatewayProcessesOptions extends SupervisedProcessOptions {
   readonly count: number

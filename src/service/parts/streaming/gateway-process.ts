@@ -15,7 +15,6 @@ import { createLog, setLogLevel } from '../../../platform/base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../../../platform/base/metrics.ts'
 import { wait } from '../../../platform/base/time-limit.ts'
 import { LinkedEvents } from '../../../streaming/gateway/event-link.ts'
-import { USAGE_MILLISECONDS } from '../../../streaming/gateway/gateway-processes.ts'
 import type { Hub } from '../../../streaming/gateway/hub.ts'
 import type {
   FromGatewayProcess,
@@ -25,7 +24,7 @@ import type {
 } from '../../../streaming/gateway/process-messages.ts'
 import { SessionConnections } from '../../../streaming/gateway/served-connections.ts'
 import { SharedCounts } from '../../../streaming/gateway/shared-counts.ts'
-import { countAligned } from '../../../streaming/gateway/writes/count-aligned.ts'
+import { startUsageReport } from '../../../streaming/gateway/writes/usage-report.ts'
 import { BusImport, createImportMetrics } from '../../../streaming/links/bus-import.ts'
 import { encodeCommitRequest, encodeStateRequest } from '../../../streaming/links/bus-requests.ts'
 import { PipeLink } from '../../../streaming/links/link-pipe.ts'
@@ -43,8 +42,6 @@ import { auditFollowed, withdrawAfterMilliseconds } from './start-markets.ts'
 /** How long a start waits until every market is followed. It waits no longer for a market without a book. */
 const FOLLOW_MILLISECONDS_MAX = 2_000
 const FOLLOW_CHECK_MILLISECONDS = 10
-
-const USAGE_ROWS_PER_MESSAGE = 500
 
 async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<void> {
   const parts = createParts(config)
@@ -75,8 +72,7 @@ async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<v
   })
   const connections = new SessionConnections(hub)
   const answer = createAnswers(connections, hub, metrics)
-  const reportUsage = createUsageReport(parts, hub)
-  reportUsageRegularly(clock, reportUsage)
+  const reportUsage = startUsageReport({ ...parts, hub, send })
   process.on('message', async (message: ToGatewayProcess) => {
     if (message.type === 'ping') send({ type: 'pong' })
     else if (message.type === 'others') others.receive(message.counts)
@@ -174,23 +170,6 @@ async function followed(importer: BusImport, directory: Directory, clock: Clock)
   while ((importer.notCurrent.length > 0 || !directory.loaded) && clock.monotonicMilliseconds() < deadline) {
     await wait(clock, FOLLOW_CHECK_MILLISECONDS)
   }
-}
-
-/** Sends the main process what was used since the last call. */
-function createUsageReport({ clock, meter }: GatewayParts, hub: Hub): () => Promise<void> {
-  return async () => {
-    await countAligned(hub.markets, clock)
-    const rows = await meter.take()
-    for (let first = 0; first < rows.length; first += USAGE_ROWS_PER_MESSAGE) {
-      send({ type: 'usage', rows: rows.slice(first, first + USAGE_ROWS_PER_MESSAGE) })
-    }
-  }
-}
-
-function reportUsageRegularly(clock: Clock, report: () => Promise<void>): void {
-  clock.schedule(USAGE_MILLISECONDS, () => {
-    void report().then(() => reportUsageRegularly(clock, report))
-  })
 }
 
 function createAnswers(connections: SessionConnections, hub: Hub, metrics: MetricsRegistry) {
