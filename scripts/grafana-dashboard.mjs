@@ -336,6 +336,10 @@ const PANELS = [
   panel('Creations refused by a quota', 'short', [
     ['sum by (quota) (increase(tidegate_quota_refusals_total{NODE}[$__rate_interval]))', '{{quota}}'],
   ]),
+  panel('Usage not in the store', 'short', [
+    ['tidegate_usage_rows_unwritten{NODE}', '{{instance}} rows'],
+    ['increase(tidegate_usage_write_failures_total{NODE}[$__rate_interval])', '{{instance}} failed writes'],
+  ]),
   panel('Log lines dropped', 'short', [
     ['sum by (instance) (increase(tidegate_log_lines_dropped_total{NODE}[$__rate_interval]))', '{{instance}}'],
   ]),

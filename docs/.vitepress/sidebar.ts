@@ -74,7 +74,7 @@ export const SIDEBAR: SidebarGroup[] = [
           { text: 'Use Kubernetes', link: '/how-to/kubernetes' },
           { text: 'Monitor: readiness and alerts', link: '/how-to/monitoring/README' },
           { text: 'Give operators roles and tokens', link: '/how-to/operators' },
-          { text: 'Sell plans', link: '/how-to/plans' },
+          { text: 'Plans and usage', link: '/how-to/plans' },
           { text: 'Use the console', link: '/how-to/console' },
           { text: 'Back up and restore', link: '/how-to/backup' },
           { text: 'Upgrade and roll back', link: '/how-to/upgrading' },
