@@ -90,7 +90,6 @@ export class CandleCounter {
   }
 
   stored(batch: CandleBatch): void {
-    if (batch !== this.#sending) return
     this.#stored = batch.to
     this.#sending = undefined
   }
@@ -140,12 +139,14 @@ export class CandleCounter {
   #take(): CandleBatch | undefined {
     const { replica, leaseEpoch } = this.written
     const { followed, market, instant } = replica
+    const from = this.#stored
     if (followed === undefined) return undefined
+    // The earlier leader had counted more than was heard of it. The next epoch follows that.
+    if (followed.epoch === from?.epoch && followed.executionNumber < from.executionNumber) return undefined
     if (this.#openGapMilliseconds !== undefined) {
       this.#noteGap(this.#openGapMilliseconds)
       if (replica.live) this.#openGapMilliseconds = undefined
     }
-    const from = this.#stored
     const isMoved =
       from === undefined ||
       from.epoch !== followed.epoch ||

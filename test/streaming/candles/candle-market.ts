@@ -7,6 +7,7 @@ import { candlesText } from '../../../src/streaming/candles/candle-text.ts'
 import { CandleWriter } from '../../../src/streaming/candles/candle-writer.ts'
 import type { Interval } from '../../../src/streaming/candles/candles.ts'
 import type { Execution } from '../../../src/streaming/market/event.ts'
+import type { Bus } from '../../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
@@ -45,7 +46,7 @@ export class CandleMarket {
         })
       }
     })
-    this.sequencer = this.#newSequencer(false)
+    this.sequencer = this.newSequencer(this.bus)
     this.snapshot()
   }
 
@@ -57,7 +58,7 @@ export class CandleMarket {
   replaceSequencer(continues: boolean): void {
     this.sequencer.stop()
     this.clock.advance(5)
-    this.sequencer = this.#newSequencer(continues)
+    this.sequencer = this.newSequencer(this.bus, continues ? this.replica : undefined)
     this.snapshot()
   }
 
@@ -77,8 +78,8 @@ export class CandleMarket {
     this.clock.advance(1)
   }
 
-  writer(db: Db, leaseEpoch = 0): CandleWriter {
-    const { clock, replica, captured } = this
+  writer(db: Db, leaseEpoch = 0, replica = this.replica): CandleWriter {
+    const { clock, captured } = this
     const written = () => [{ replica, leaseEpoch }]
     return new CandleWriter({ db, clock, log: captured.log, metrics: createMetricsRegistry(), written })
   }
@@ -87,22 +88,14 @@ export class CandleMarket {
     return new CandleReader({ db, clock, retentionDays: () => 400 })
   }
 
-  #newSequencer(continues: boolean): Sequencer {
-    const { bus, clock, captured, replica, definition: market } = this
+  /** A later sequencer. @param continued the replica whose executions it continues; absent: none */
+  newSequencer(bus: Bus, continued?: Replica): Sequencer {
+    const { clock, captured, replica, definition: market } = this
     const epoch = `${clock.wallInstant().milliseconds}-${this.#epochs++}`
     const metrics = createSequencerMetrics(createMetricsRegistry())
     const floorMilliseconds = replica.instant.milliseconds
-    const common = {
-      market,
-      epoch,
-      bus,
-      clock,
-      log: captured.log,
-      metrics,
-      floorMilliseconds,
-      onRebuildNeeded: () => undefined,
-    }
-    return new Sequencer({ ...common, ...(continues ? { continues: replica.followed } : {}) })
+    const common = { market, epoch, bus, clock, log: captured.log, metrics, floorMilliseconds }
+    return new Sequencer({ ...common, continues: continued?.followed, onRebuildNeeded: () => undefined })
   }
 }
 
