@@ -229,6 +229,8 @@ describe('candles', () => {
     const heard = createMemoryBus()
     const replica = new Replica({ market: market.definition, bus: heard, executionsKept: 100 })
     heard.publish(market.replica.state('', 0) as MarketState)
+    await written(market.clock, writer)
+    market.clock.advance(180_000)
     const cut = market.bus.subscribe('AAAUSD', (message) => heard.publish(message))
     market.execute({ price: 500, amount: 1 }, { price: 510, amount: 1 })
     await written(market.clock, writer)
@@ -264,6 +266,18 @@ describe('candles', () => {
     await written(market.clock, writer)
     expect(faulty.lost).toBe(1)
     await expectModel(market, market.replica, market.seen)
+    await writer.stop()
+  })
+
+  it('executions of one time keep their commit order over several writes', async () => {
+    const market = new CandleMarket(later(START))
+    const writer = market.writer(db)
+    for (const price of [500, 600, 550]) {
+      market.execute({ price, amount: 1, executedAtMilliseconds: START })
+      await written(market.clock, writer)
+    }
+    const [candle] = (await candlesOf(market.reader(db), market.replica, { interval: '1m' })) ?? []
+    expect(candle).toMatchObject({ open: '5.00', high: '6.00', close: '5.50', trades: 3 })
     await writer.stop()
   })
 
@@ -321,8 +335,11 @@ describe('candles', () => {
       market.execute({ price: 500 + day, amount: 1 }, { price: 400 + day, amount: 2 })
       await written(market.clock, writer)
       await candlesOf(followed, market.replica, { interval: '1m' })
-      market.clock.advance(50_000_000)
-      await candlesOf(followed, market.replica, { interval: '1m' })
+      // Asked for often enough to be kept.
+      for (let step = 0; step < 100; step++) {
+        market.clock.advance(500_000)
+        await candlesOf(followed, market.replica, { interval: '1m', limit: 1 })
+      }
     }
     const first = { interval: '1m', fromMilliseconds: START, limit: 2_000 } as const
     const dropped = await followed.candles(market.replica, first)
