@@ -13,6 +13,7 @@ import { CLUSTER_PROCESSES, Cluster } from '../support/cluster.ts'
 import { ClusterReader } from '../support/cluster-reader.ts'
 import { ClusterWatch } from '../support/cluster-watch.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
+import { PlannedCustomers } from '../support/planned-customers.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { executorFlags, ReportedDeposits, startExecutor } from '../support/reported-deposits.ts'
 import { market } from '../support/running-service.ts'
@@ -68,6 +69,18 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     test("the cluster's book is repaired when the leading feed is killed", async () => survive(await watch.leader()))
 
     test("the cluster's book is repaired when a gateway is killed", () => survive('gateway-1'))
+
+    test('a downgraded plan acts at both gateways, on open connections and over REST, and on no other plan', async () => {
+      const [gateways, apis] = [cluster.withRole('gateway'), cluster.withRole('api')]
+      const planned = await PlannedCustomers.open({ gateways, apis, customers: 12, plans: 3 })
+      try {
+        await planned.downgrade(0)
+        await planned.downgrade(1)
+        expect(planned.problems([0, 1])).toEqual([])
+      } finally {
+        planned.close()
+      }
+    })
 
     test('each process builds only the parts of its role, and names the roles that serve a call', async () => {
       for (const name of cluster.names) {
