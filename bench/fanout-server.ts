@@ -7,6 +7,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { Directory } from '../src/access/clients/directory.ts'
+import type { Plan } from '../src/access/clients/plans/plan.ts'
 import { type Clock, createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
@@ -41,9 +43,16 @@ export interface ServerSetup {
   readonly held: boolean
   /** `stream.write_interval_ms`; absent: 0. */
   readonly writeIntervalMilliseconds?: number
+  /**
+   * Each connection is a customer's, with one of 20 plans: `wide` plans bound nothing that these connections use, `deep`
+   * ones serve five depths. `none`: all customers have `unlimited`. Absent: there is no directory.
+   */
+  readonly plans?: PlanKind
   /** Certificate and key. Absent: plain TCP. */
   readonly tls?: TlsFiles
 }
+
+export type PlanKind = 'none' | 'wide' | 'deep'
 
 const OUTBOX_BYTES_MAX = 262_144
 
@@ -55,6 +64,40 @@ const TOKEN = {
   keyId: 'key',
   issuedAtSeconds: 0,
   expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
+}
+
+/** Customers in the directory. More connections share them. */
+const CUSTOMERS = 1_000
+const PLANS = 20
+/** In the order of the plans' numbers. The benchmark's books have 100 levels per side. */
+const DEPTHS = [5, 10, 25, 50, 100]
+
+function planned(kind: PlanKind, markets: readonly { readonly symbol: string }[]): Directory {
+  const directory = new Directory()
+  const plans = Array.from({ length: PLANS }, (_, number): Plan => {
+    const name = `plan-${number}`
+    if (kind === 'deep') return { name, depthMax: DEPTHS[number % DEPTHS.length] as number }
+    return {
+      name,
+      markets: new Set(markets.map(({ symbol }) => symbol)),
+      channels: new Set(['market_data', 'execution_data']),
+      connectionsMax: 1_000 + number,
+      subscriptionsMax: 1_000 + number,
+      restRatePerSecond: 10 + number,
+    }
+  })
+  directory.replace({
+    plans: kind === 'none' ? [] : plans,
+    customers: Array.from({ length: CUSTOMERS }, (_, number) => ({
+      id: `customer-${number}`,
+      name: `customer-${number}`,
+      enabled: true,
+      streaming: true,
+      ...(kind === 'none' ? {} : { plan: `plan-${number % PLANS}` }),
+    })),
+    clients: [],
+  })
+  return directory
 }
 
 /** A connection that can simulate a full socket, so that it lags at a known version. */
@@ -129,7 +172,9 @@ function main(setup: ServerSetup): void {
   const bus = createMemoryBus()
   const markets = Array.from({ length: setup.markets }, (_, index) => benchMarket(index))
   const metrics = createGatewayMetrics(createMetricsRegistry())
+  const directory = setup.plans === undefined ? undefined : planned(setup.plans, markets)
   const hub = new Hub({
+    ...(directory === undefined ? {} : { plansOf: (token) => directory.plansOf(token) }),
     replicas: markets.map((market) => new Replica({ market, bus, executionsKept: 1000 })),
     bus,
     clock,
@@ -195,7 +240,8 @@ function listen(
     socket.setNoDelay(true)
     socket.setKeepAlive(true)
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const session = hub.open(transportOf(webSocket, socket), TOKEN)
+      const customerId = `customer-${sockets.all.length % CUSTOMERS}`
+      const session = hub.open(transportOf(webSocket, socket), { ...TOKEN, customerId, clientId: customerId })
       webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
       webSocket.on('ping', (data) => session.receivePing(data))
       webSocket.on('pong', (data) => session.receivePong(data))
