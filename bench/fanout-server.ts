@@ -8,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { Directory } from '../src/access/clients/directory.ts'
+import type { DirectoryContent } from '../src/access/clients/directory-records.ts'
 import type { Plan } from '../src/access/clients/plans/plan.ts'
 import { type Clock, createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
@@ -43,16 +44,17 @@ export interface ServerSetup {
   readonly held: boolean
   /** `stream.write_interval_ms`; absent: 0. */
   readonly writeIntervalMilliseconds?: number
-  /**
-   * Each connection is a customer's, with one of 20 plans: `wide` plans bound nothing that these connections use, `deep`
-   * ones serve five depths. `none`: all customers have `unlimited`. Absent: there is no directory.
-   */
-  readonly plans?: PlanKind
   /** Certificate and key. Absent: plain TCP. */
   readonly tls?: TlsFiles
 }
 
-export type PlanKind = 'none' | 'wide' | 'deep'
+/**
+ * The customers' plans, of which there are 20: `wide` ones bound nothing that these connections use, `deep` ones serve five
+ * depths. `none`: all customers have `unlimited`. The command `plans` takes the place in this list.
+ */
+export const PLAN_KINDS = ['none', 'wide', 'deep'] as const
+
+export type PlanKind = (typeof PLAN_KINDS)[number]
 
 const OUTBOX_BYTES_MAX = 262_144
 
@@ -72,8 +74,7 @@ const PLANS = 20
 /** In the order of the plans' numbers. The benchmark's books have 100 levels per side. */
 const DEPTHS = [5, 10, 25, 50, 100]
 
-function planned(kind: PlanKind, markets: readonly { readonly symbol: string }[]): Directory {
-  const directory = new Directory()
+function contentWith(kind: PlanKind, markets: readonly { readonly symbol: string }[]): DirectoryContent {
   const plans = Array.from({ length: PLANS }, (_, number): Plan => {
     const name = `plan-${number}`
     if (kind === 'deep') return { name, depthMax: DEPTHS[number % DEPTHS.length] as number }
@@ -86,7 +87,7 @@ function planned(kind: PlanKind, markets: readonly { readonly symbol: string }[]
       restRatePerSecond: 10 + number,
     }
   })
-  directory.replace({
+  return {
     plans: kind === 'none' ? [] : plans,
     customers: Array.from({ length: CUSTOMERS }, (_, number) => ({
       id: `customer-${number}`,
@@ -96,8 +97,7 @@ function planned(kind: PlanKind, markets: readonly { readonly symbol: string }[]
       ...(kind === 'none' ? {} : { plan: `plan-${number % PLANS}` }),
     })),
     clients: [],
-  })
-  return directory
+  }
 }
 
 /** A connection that can simulate a full socket, so that it lags at a known version. */
@@ -172,9 +172,9 @@ function main(setup: ServerSetup): void {
   const bus = createMemoryBus()
   const markets = Array.from({ length: setup.markets }, (_, index) => benchMarket(index))
   const metrics = createGatewayMetrics(createMetricsRegistry())
-  const directory = setup.plans === undefined ? undefined : planned(setup.plans, markets)
+  const directory = new Directory()
   const hub = new Hub({
-    ...(directory === undefined ? {} : { plansOf: (token) => directory.plansOf(token) }),
+    plansOf: (token) => directory.plansOf(token),
     replicas: markets.map((market) => new Replica({ market, bus, executionsKept: 1000 })),
     bus,
     clock,
@@ -195,6 +195,8 @@ function main(setup: ServerSetup): void {
       closesStale: false,
     },
   })
+  directory.replace(contentWith('none', markets))
+  directory.onChange((affected) => hub.applyAccess(() => undefined, affected))
   const feeds = markets.map((_, index) => new Feed(bus, index, setup.levels))
   for (const feed of feeds) feed.publishBook()
   const moving = feeds.slice(0, setup.moving)
@@ -211,6 +213,10 @@ function main(setup: ServerSetup): void {
   })
   answerCommands({
     ...tickCommands(publish, () => sockets.areDrained()),
+    plans(place) {
+      directory.replace(contentWith(PLAN_KINDS[place] as PlanKind, markets))
+      return {}
+    },
     prime: (count) => prime(count, sockets, publish, metrics),
     lagging: () => catchUpFromEverywhere(transports, clock, publish, metrics),
   })
