@@ -17,8 +17,10 @@ const NAMES: Readonly<Record<PlanKind, string>> = {
 /** Messages per event-loop tick. */
 const COUNTS = [1, 10]
 const ROUNDS = 4
-const SLICES = 10
-const SLICE_MILLISECONDS = 500
+/** Of each kind, of which the last one has fewer: it needs no pairs. */
+const SLICES = 20
+const DEEP_SLICES = 8
+const SLICE_MILLISECONDS = 250
 /** After a slice, until its last message has arrived. */
 const QUIET_MILLISECONDS = 60
 
@@ -41,8 +43,10 @@ async function measureRound(runs: Runs, client: Client, slices: number): Promise
   const reader = await startReader(client, port as number, lines)
   try {
     await reader.ask('subscribe 0 2')
-    for (const kinds of [['none', 'wide'], ['deep']] as const) {
-      for (const count of COUNTS) await measureKinds(runs, { server, reader, kinds, count, slices })
+    const series = { server, reader }
+    for (const count of COUNTS) await measureKinds(runs, { ...series, kinds: ['none', 'wide'], count, slices })
+    for (const count of COUNTS) {
+      await measureKinds(runs, { ...series, kinds: ['deep'], count, slices: Math.min(slices, DEEP_SLICES) })
     }
   } finally {
     await endBoth(reader, server)
@@ -68,6 +72,10 @@ async function measureKinds(runs: Runs, series: Series): Promise<void> {
       if (slice > 0) measured.get(kind)?.push(microseconds)
     }
   }
+  const { none = [], wide = [] } = Object.fromEntries(measured)
+  for (const [pair, one] of none.entries()) {
+    runs.add(`${loadOf(count)}: 20 plans to none, each pair`, 'times', (wide[pair] as number) / one)
+  }
   for (const [kind, values] of measured) {
     const reference = kind === 'none' ? undefined : nameOf(count, 'none')
     runs.add(nameOf(count, kind), 'µs of CPU per delivery', median(values), reference)
@@ -75,7 +83,11 @@ async function measureKinds(runs: Runs, series: Series): Promise<void> {
 }
 
 function nameOf(count: number, kind: PlanKind): string {
-  return `${count === 1 ? 'one message per tick' : `bursts of ${count}`}: ${NAMES[kind]}`
+  return `${loadOf(count)}: ${NAMES[kind]}`
+}
+
+function loadOf(count: number): string {
+  return count === 1 ? 'one message per tick' : `bursts of ${count}`
 }
 
 /** The server's processor time for each message that arrived. */

@@ -8,6 +8,7 @@ import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import type { ClientUsage } from '../../access/metering/meter.ts'
 import { CHANNELS, type ChannelType } from '../../contract/channels.ts'
 import { STREAM_ERRORS } from '../../contract/stream-codes.ts'
+import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { CatchUp } from './catch-up.ts'
 import { type EventStreams, EventSubscription } from './event-subscription.ts'
 import type { InboundMessage } from './inbox.ts'
@@ -57,6 +58,7 @@ export interface HubSettings extends SessionLimits {
 
 /** The hub's methods for requests. */
 export interface RequestsHost {
+  readonly clock: Clock
   readonly limits: SessionLimits
   /** The result of `marketListText`. */
   readonly marketList: string
@@ -107,6 +109,13 @@ export class Requests {
   /** Created with the first request for events. */
   #events: EventSubscription | undefined
   #plans: HeldPlans
+  /**
+   * When a book or top with a plan's interval was last unsubscribed, monotonic milliseconds, by `keyName`. Created with
+   * the first.
+   */
+  #endedMilliseconds: Map<string, number> | undefined
+  /** The subscriptions that begin with the next interval. Created with the first. */
+  #delayed: Map<string, Timer> | undefined
 
   constructor(options: RequestsOptions) {
     const { host, catchUp, token, isClient } = options
@@ -167,7 +176,9 @@ export class Requests {
         ended.push({ key, message })
       } else {
         const params = this.#servedBy(plans, key)
-        if (!isSame(params, this.#servedBy(before, key))) this.#catchUp.changeParams(key.market, key.type, params)
+        const isChanged = !isSame(params, this.#servedBy(before, key))
+        if (isChanged && this.#delayed?.has(keyName(key)) !== true)
+          this.#catchUp.changeParams(key.market, key.type, params)
       }
     }
     if (ended.length > 0) this.#options.notify(endedNotice(ended))
@@ -183,6 +194,8 @@ export class Requests {
     this.#events?.end()
     for (const { type } of this.#keys.values()) this.#count(type, -1)
     this.#keys.clear()
+    for (const timer of this.#delayed?.values() ?? []) timer.cancel()
+    this.#delayed = undefined
   }
 
   #answerSubscribe(entries: readonly RequestEntry[]): Answer {
@@ -227,11 +240,44 @@ export class Requests {
     if (type === 'events') return this.#events === undefined ? { problem: UNSERVED } : this.#events.begin(key.after)
     const stream = this.#host.market(market) as MarketStream
     const params = this.#servedBy(this.#plans, key)
-    const resumes = this.#catchUp.subscribe(stream, type, params)
+    const delay = this.#delayOf(key)
+    if (delay > 0) this.#openLater(key, delay)
+    const resumes = delay === 0 && this.#catchUp.subscribe(stream, type, params)
     const isResumeAnswered = CHANNELS[type].acknowledgesResume && resume !== undefined
     const isAsRequested = this.#options.extended === undefined || isSame(params, this.#servedBy(NO_PLANS, key))
     const served = isAsRequested ? undefined : params
     return { problem: undefined, resumed: isResumeAnswered ? resumes : undefined, served }
+  }
+
+  /**
+   * Milliseconds until a book or top may begin. One that was unsubscribed in the present interval of a plan waits for its
+   * end: to subscribe again and again must not bring more messages than the plan.
+   */
+  #delayOf(key: ChannelKey): number {
+    const interval = this.#planInterval(key)
+    const ended = this.#endedMilliseconds?.get(keyName(key))
+    if (interval === 0 || ended === undefined) return 0
+    return Math.max(0, (Math.floor(ended / interval) + 1) * interval - this.#host.clock.monotonicMilliseconds())
+  }
+
+  #openLater(key: ChannelKey, delayMilliseconds: number): void {
+    const open = () => {
+      this.#delayed?.delete(keyName(key))
+      try {
+        const stream = this.#host.market(key.market) as MarketStream
+        this.#catchUp.subscribe(stream, key.type, this.#servedBy(this.#plans, key))
+      } catch (error) {
+        this.#options.onInternalError(error)
+      }
+    }
+    this.#delayed ??= new Map()
+    this.#delayed.set(keyName(key), this.#host.clock.schedule(delayMilliseconds, open))
+  }
+
+  /** The interval by which the plans bound a channel; 0 = none. */
+  #planInterval({ type }: ChannelKey): number {
+    if (type !== 'market_data' && type !== 'market_data.top_of_book') return 0
+    return servedParams(this.#plans, { depth: 0 }).intervalMilliseconds ?? 0
   }
 
   #refuseByPlans({ type, market }: ChannelKey): EntryProblem | undefined {
@@ -298,7 +344,14 @@ export class Requests {
   }
 
   #drop(key: ChannelKey): void {
-    this.#keys.delete(keyName(key))
+    const name = keyName(key)
+    this.#keys.delete(name)
+    this.#delayed?.get(name)?.cancel()
+    this.#delayed?.delete(name)
+    if (this.#planInterval(key) > 0) {
+      this.#endedMilliseconds ??= new Map()
+      this.#endedMilliseconds.set(name, this.#host.clock.monotonicMilliseconds())
+    }
     this.#count(key.type, -1)
   }
 

@@ -70,7 +70,7 @@ export class Session implements OutboxOwner, Subscriber {
   #lastArrivalMilliseconds: number
   readonly #controlFrames = new ControlFrames()
   readonly #pongs = new Pongs()
-  /** Unsolicited notices for when the outbox is not blocked; at most one per market, and one about events. */
+  /** Unsolicited notices for when the outbox is not blocked; each has ended a subscription. */
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 

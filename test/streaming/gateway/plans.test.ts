@@ -1,30 +1,9 @@
 /** Plans on the stream: what is denied, what is served in its place, and how open connections follow a change. */
 import { describe, expect, it } from 'vitest'
-import type { HeldPlan, HeldPlans, Plan } from '../../../src/access/clients/plans/plan.ts'
 import { ASK, BID } from '../../../src/streaming/market/event.ts'
 import { digestOf } from '../../support/extended-verifier.ts'
-import { deepBook, type LiveClient, LiveStream, type Message, rebuild } from './live-stream.ts'
-
-const ALL = { all: true, customerIds: new Set<string>(), clientIds: new Set<string>() }
-
-class PlannedStream extends LiveStream {
-  #plans: HeldPlans = []
-
-  constructor(options: ConstructorParameters<typeof LiveStream>[0] = {}) {
-    super({ depth: 0, ...options, plansOf: () => this.#plans })
-  }
-
-  /** The customer's plan, and the client's own. */
-  plan(...plans: readonly Omit<Plan, 'name'>[]): void {
-    const names = ['customer', 'client'] as const
-    this.#plans = plans.map((plan, at): HeldPlan => {
-      const holder = names[at] ?? 'client'
-      return { plan: { name: `the-${holder}s`, ...plan }, holder, holderId: holder }
-    })
-    this.hub.applyAccess(() => undefined, ALL)
-    this.clock.settle()
-  }
-}
+import { deepBook, type LiveClient, type Message, rebuild } from './live-stream.ts'
+import { PlannedStream } from './planned-stream.ts'
 
 const subscribeTo = (...channels: object[]) => ({ type: 'subscribe', channels })
 const book = (params: object = {}) => ({ type: 'market_data', params: { market: 'AAAUSD', ...params } })
