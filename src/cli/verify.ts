@@ -1,18 +1,20 @@
 /**
  * `tidegate verify`: connects to a service as a customer, subscribes every channel of the markets, and checks every
  * message with `stream-checker`. It uses only the public API. Exit code 1 means a violated rule. The report lists the
- * rules, the number of violations, and the first ones.
+ * rules, the number of violations, and the first ones. With `--rest` it also compares the REST view with the stream.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Finding, Findings } from '../conformance/judge/findings.ts'
+import { RestChecker, type RestCounts } from '../conformance/judge/rest/rest-checker.ts'
+import { RestRequests } from '../conformance/judge/rest/rest-requests.ts'
 import { StreamChecker, type StreamCounts } from '../conformance/judge/stream/stream-checker.ts'
 import { StreamConnection } from '../conformance/judge/stream/stream-connection.ts'
 import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/stream/violations.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { fileErrorText } from '../platform/base/regular-file.ts'
 import { positiveInteger } from './options/option-values.ts'
-import { loadCredentials } from './options/stream-credentials.ts'
+import { loadCredentials, type StreamCredentials } from './options/stream-credentials.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
 import { clearOf } from './terminal/progress-line.ts'
 import { printable } from './terminal/styled-line.ts'
@@ -24,6 +26,7 @@ interface VerifyOptions {
   readonly seconds: number
   readonly heartbeatSeconds?: number
   readonly save?: string
+  readonly rest?: boolean
   readonly json?: boolean
 }
 
@@ -33,6 +36,7 @@ interface Verdict {
   readonly seconds: number
   readonly connections: number
   readonly counts: StreamCounts
+  readonly rest?: RestCounts
   readonly books: readonly { readonly market: string; readonly bids: number; readonly asks: number }[]
   readonly violations: readonly RuleFinding[]
 }
@@ -64,6 +68,7 @@ Examples:
   $ tidegate verify BTCUSD ETHUSD SOLUSD --seconds 600
   $ tidegate verify BTCUSD --json --seconds 10 > report.json
   $ tidegate verify BTCUSD --seconds 3600 --save frames.jsonl
+  $ tidegate verify BTCUSD --rest --seconds 150
 
 Rules:
 ${Object.entries(VIOLATIONS)
@@ -85,6 +90,11 @@ export function registerVerify(program: Command, environment: CommandEnvironment
       positiveInteger,
     )
     .option('--save <file>', 'write every message to a new file, one per line, as prove reads them (uses tidegate.v1)')
+    .option(
+      '--rest',
+      'also compare books, trades and candles over REST with the stream (scope exchange:read_marketdata, tidegate.v1). ' +
+        'Candles need a whole minute',
+    )
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((markets: string[], options: VerifyOptions) => stayAlive(verify(markets, options, environment)))
@@ -100,32 +110,37 @@ async function verify(
   if (markets.length === 0) throw new Error('name at least one market, such as: tidegate verify BTCUSD')
   const { clock, stdout, stderr } = environment
   const interval = options.heartbeatSeconds
+  const isExtended = options.save !== undefined || options.rest === true
   const checker = new StreamChecker({
     ...(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }),
-    isExtended: options.save !== undefined,
+    isExtended,
   })
   const findings = new Findings<RuleFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: VIOLATIONS[name] }))
   const start = clock.monotonicMilliseconds()
   let connections = 0
-  const saved = options.save === undefined ? undefined : createFile(options.save)
   const take = (violations: readonly Violation[]): void => {
     for (const violation of violations) findings.add(violation.name, () => exampleOf(violation, start))
     // A rejected subscription sends nothing: there is nothing to wait for.
     if (findings.has('request-refused')) connection.stop()
   }
+  const rest = options.rest === true ? restCheck(credentials, markets, environment, take) : undefined
+  await rest?.requests.begin()
+  const saved = options.save === undefined ? undefined : createFile(options.save)
   const connection = new StreamConnection({
     credentials,
     request: subscription(markets),
-    ...(saved === undefined ? {} : { subprotocol: EXTENDED_SUBPROTOCOL }),
+    ...(isExtended ? { subprotocol: EXTENDED_SUBPROTOCOL } : {}),
     clock,
     random: environment.random,
     onOpen() {
       connections++
       checker.onConnect()
+      rest?.checker.onConnect()
     },
     onMessage(text) {
       if (saved !== undefined) writeSync(saved, `${text}\n`)
       take(checker.onMessage(text, clock.monotonicMilliseconds()))
+      rest?.checker.onMessage(text)
       const channels = checker.takeEnded()
       if (channels.length > 0) connection.send({ type: 'subscribe', channels })
       // The service has removed every market: there is nothing left to check.
@@ -137,7 +152,8 @@ async function verify(
   const end = clock.schedule(options.seconds * 1000, () => connection.stop())
   const endProgress = showProgress(checker, findings, start, options.seconds, environment)
   try {
-    await connection.run()
+    const requests = rest?.requests.run().finally(() => connection.stop())
+    await Promise.all([connection.run().finally(rest?.stop), requests])
   } finally {
     end.cancel()
     removeSignals()
@@ -146,17 +162,40 @@ async function verify(
   }
   const now = clock.monotonicMilliseconds()
   take(checker.onEnd(now, markets))
+  rest?.checker.onEnd((market) => checker.isRemoved(market))
   const verdict: Verdict = {
     ok: findings.count === 0,
     service: credentials.ws_url,
     seconds: Math.round(now - start) / 1000,
     connections,
     counts: checker.counts,
+    ...(rest === undefined ? {} : { rest: rest.checker.counts }),
     books: markets.map((market) => ({ market, ...(checker.levels(market) ?? { bids: 0, asks: 0 }) })),
     violations: findings.all,
   }
   stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
   if (!verdict.ok) environment.setExitCode(1)
+}
+
+interface RestCheck {
+  readonly checker: RestChecker
+  readonly requests: RestRequests
+  /** Ends the requests. */
+  readonly stop: () => void
+}
+
+function restCheck(
+  credentials: StreamCredentials,
+  markets: readonly string[],
+  { clock, random }: CommandEnvironment,
+  take: (violations: readonly Violation[]) => void,
+): RestCheck {
+  const checker = new RestChecker(markets, (name, market, detail) =>
+    take([{ name, market, detail, receivedAtMilliseconds: clock.monotonicMilliseconds() }]),
+  )
+  const stopping = new AbortController()
+  const requests = new RestRequests({ credentials, markets, checker, clock, random, stop: stopping.signal })
+  return { checker, requests, stop: () => stopping.abort() }
 }
 
 /** One request for all, so all channels of a market start from one version. */
@@ -203,10 +242,12 @@ function showProgress(
 }
 
 function reportText(verdict: Verdict): string {
-  const { counts, books, violations } = verdict
+  const { counts, rest, books, violations } = verdict
+  const countLine = ([what, count]: readonly [string, number]) => `  ${what.padEnd(12)}${String(count).padStart(10)}`
   const lines = [
     `${verdict.service}, ${verdict.seconds} s, ${countText(verdict.connections, 'connection')}`,
-    ...Object.entries(counts).map(([what, count]) => `  ${what.padEnd(12)}${String(count).padStart(10)}`),
+    ...Object.entries(counts).map(countLine),
+    ...(rest === undefined ? [] : ['  compared over REST:', ...Object.entries(rest).map(countLine)]),
     ...books.map(({ market, bids, asks }) => `  ${market.padEnd(12)}${bids} bids, ${asks} asks at the end`),
   ]
   for (const { name, rule, count, examples } of violations) {

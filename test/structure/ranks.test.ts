@@ -65,7 +65,7 @@ const AREAS: readonly Area[] = [
   {
     name: 'conformance/judge',
     imports: ['contract', 'platform/base'],
-    ranks: [['judge'], ['stream'], ['executor', 'publisher', 'receipts', 'screening', 'webhook']],
+    ranks: [['judge'], ['stream'], ['executor', 'publisher', 'receipts', 'rest', 'screening', 'webhook']],
   },
   {
     name: 'conformance/stimulus',

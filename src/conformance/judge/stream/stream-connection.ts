@@ -9,15 +9,11 @@ import { STREAM_SCOPE } from '../../../contract/scopes.ts'
 import { CLOSE_CODES } from '../../../contract/stream-codes.ts'
 import { type Jitter, jitteredBackoff } from '../../../platform/base/backoff.ts'
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
-import { membersOf } from '../../../platform/base/json-value.ts'
-import { pause, withDeadline } from '../../../platform/base/time-limit.ts'
+import { pause } from '../../../platform/base/time-limit.ts'
+import { fetchToken, type TokenCredentials } from './access-token.ts'
 
-/** A client's id and secret, with its service's addresses. They have no trailing slash. */
-interface StreamCredentials {
-  readonly client_id: string
-  readonly client_secret: string
-  /** The token endpoint's base address. */
-  readonly auth_url: string
+/** With the stream's address, without a trailing slash. */
+interface StreamCredentials extends TokenCredentials {
   readonly ws_url: string
 }
 
@@ -104,42 +100,19 @@ export class StreamConnection {
   }
 
   async #attempt(): Promise<Ending> {
-    const token = await this.#fetchToken()
+    const token = await this.#newToken()
     if (typeof token !== 'string') return token
     return this.#stopping.signal.aborted ? { reason: 'stopped', isFinal: true } : await this.#session(token)
   }
 
-  /** A new token for each connection, by the client credentials grant: the secret travels in the form body only. */
-  async #fetchToken(): Promise<string | Ending> {
-    const { auth_url, client_id, client_secret } = this.#options.credentials
-    const url = `${auth_url}/oauth2/token`
-    const form = { grant_type: 'client_credentials', client_id, client_secret, scope: STREAM_SCOPE }
-    const deadline = {
-      clock: this.#options.clock,
-      milliseconds: ANSWER_MILLISECONDS_MAX,
-      stop: this.#stopping.signal,
-      late: () => new Error(`no answer within ${ANSWER_MILLISECONDS_MAX / 1_000} s`),
-    }
-    let response: Response
-    let answer: Readonly<Record<string, unknown>>
-    try {
-      ;[response, answer] = await withDeadline(deadline, async (signal) => {
-        const reply = await fetch(url, { method: 'POST', body: new URLSearchParams(form), redirect: 'error', signal })
-        // Any answer but a JSON object counts as an empty one: the status is sufficient.
-        return [reply, membersOf(await reply.json().catch(() => undefined))]
-      })
-    } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-      const { code, message } = cause as NodeJS.ErrnoException
-      return this.#unreachable(`cannot reach ${url}: ${typeof code === 'string' ? code : message}`)
-    }
-    if (response.ok && typeof answer.access_token === 'string') return answer.access_token
-    const { error = 'no token', error_description: description } = answer
-    return {
-      reason: `${url} answered ${response.status}: ${error}${description === undefined ? '' : `, ${description}`}`,
-      isFinal: !RETRY_STATUSES.includes(response.status),
-      waitMilliseconds: waitOf(response.headers.get('retry-after')),
-    }
+  /** A new token for each connection. */
+  async #newToken(): Promise<string | Ending> {
+    const { credentials, clock } = this.#options
+    const token = await fetchToken({ credentials, scope: STREAM_SCOPE, clock, stop: this.#stopping.signal })
+    if (typeof token === 'string') return token
+    const { reason, status, retryAfter } = token
+    if (status === undefined) return this.#unreachable(reason)
+    return { reason, isFinal: !RETRY_STATUSES.includes(status), waitMilliseconds: waitOf(retryAfter) }
   }
 
   #session(token: string): Promise<Ending> {

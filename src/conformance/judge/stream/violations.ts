@@ -28,6 +28,13 @@ export const VIOLATIONS = {
   'execution-malformed':
     'an execution has market, price, a positive amount and executed_at (in tidegate.v1 also id and venue), in their forms',
   'heartbeat-late': 'heartbeats are sent at their interval',
+  'rest-malformed': 'with --rest: an answer has its documented members',
+  'rest-book-differs':
+    'with --rest: a book equals the stream’s at the same cursor or time in levels, digest and time, and is not old',
+  'rest-entity-tag': 'with --rest: a book has a strong entity tag, with which an unchanged one is answered 304',
+  'rest-trade-differs': 'with --rest: trades equal the executions with their cursors, and none is missing',
+  'rest-candle-differs': 'with --rest: a closed, complete minute’s candle equals the one made from its executions',
+  'rest-not-compared': 'with --rest: a book is compared while the check runs, else nothing was checked',
 } as const
 
 export type ViolationName = keyof typeof VIOLATIONS
