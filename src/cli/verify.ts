@@ -110,11 +110,9 @@ async function verify(
   if (markets.length === 0) throw new Error('name at least one market, such as: tidegate verify BTCUSD')
   const { clock, stdout, stderr } = environment
   const interval = options.heartbeatSeconds
+  const heartbeat = interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }
   const isExtended = options.save !== undefined || options.rest === true
-  const checker = new StreamChecker({
-    ...(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }),
-    isExtended,
-  })
+  const checker = new StreamChecker({ ...heartbeat, isExtended })
   const findings = new Findings<RuleFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: VIOLATIONS[name] }))
   const start = clock.monotonicMilliseconds()
   let connections = 0
@@ -148,15 +146,10 @@ async function verify(
     },
     onDown: (reason) => stderr.write(`${clearOf(stderr)}disconnected: ${printable(reason)}\n`),
   })
-  const removeSignals = environment.onStopSignal(() => connection.stop())
-  const end = clock.schedule(options.seconds * 1000, () => connection.stop())
   const endProgress = showProgress(checker, findings, start, options.seconds, environment)
   try {
-    const requests = rest?.requests.run().finally(() => connection.stop())
-    await Promise.all([connection.run().finally(rest?.stop), requests])
+    await runFor(options.seconds, connection, rest, environment)
   } finally {
-    end.cancel()
-    removeSignals()
     endProgress()
     if (saved !== undefined) closeSync(saved)
   }
@@ -196,6 +189,24 @@ function restCheck(
   const stopping = new AbortController()
   const requests = new RestRequests({ credentials, markets, checker, clock, random, stop: stopping.signal })
   return { checker, requests, stop: () => stopping.abort() }
+}
+
+/** Resolves when the time is over, a signal has arrived, or the connection was stopped. */
+async function runFor(
+  seconds: number,
+  connection: StreamConnection,
+  rest: RestCheck | undefined,
+  { clock, onStopSignal }: CommandEnvironment,
+): Promise<void> {
+  const removeSignals = onStopSignal(() => connection.stop())
+  const end = clock.schedule(seconds * 1000, () => connection.stop())
+  try {
+    const requests = rest?.requests.run().finally(() => connection.stop())
+    await Promise.all([connection.run().finally(rest?.stop), requests])
+  } finally {
+    end.cancel()
+    removeSignals()
+  }
 }
 
 /** One request for all, so all channels of a market start from one version. */

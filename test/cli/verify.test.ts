@@ -166,6 +166,52 @@ No violations.
     expect(run.stdout.text).toContain('BTCUSD: market_data: UNKNOWN')
   })
 
+  it('verify --rest finds a falsified REST book, and reports what it compared', async () => {
+    const time = '2026-01-01T00:00:00.001Z'
+    const book = { market: M, cursor: 'c1', time, depth: 0, digest: '0000000000000000' }
+    const bids = [{ price: '100.00', amount: '1.4000' }]
+    const asks = [{ price: '101.00', amount: '1.0000' }]
+    const headers = { etag: '"c1-0"' }
+    let tagged = 0
+    const marketData: FakeServiceOptions['marketData'] = (path, tag) => {
+      if (!path.startsWith(`${M}/order-book`)) return { status: 404 }
+      if (tag !== undefined) tagged++
+      return tag === undefined ? { status: 200, headers, body: { ...book, bids, asks } } : { status: 304, headers }
+    }
+    const path = await startService({ marketData })
+    const run = verify([M, '--rest', '--json', '--heartbeat-seconds', '3600', '--credentials', path])
+    const connection = await service.connection(0)
+    const whole = snapshot(M, 1, [['100.00', '1.5000']], [['101.00', '1.0000']])
+    connection.send({ ...whole, stream: { cursor: 'c1', covers: 1 } })
+    connection.send(top(M, 1, ['100.00', '1.5000'], ['101.00', '1.0000']))
+    connection.send(heartbeat(1))
+    await connection.received()
+    while (tagged < 2) {
+      run.clock.advance(10)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    run.interrupt()
+    expect((await run.ended).exitCode).toBe(1)
+    const { rest, violations } = JSON.parse(run.stdout.text)
+    expect(rest.books).toBeGreaterThan(0)
+    expect(rest.unchanged).toBeGreaterThan(0)
+    expect(violations.map(({ name }: { name: string }) => name)).toEqual(['rest-book-differs'])
+    expect(violations[0].examples[0].detail).toBe(
+      "at c1, depth 0: bids level 1 is 100.00 x 1.4000, the stream's 100.00 x 1.5000",
+    )
+  })
+
+  it('verify --rest names the scope that the client lacks', async () => {
+    const body = { error: 'invalid_scope', error_description: 'the client does not hold it' }
+    const run = verify([M, '--rest', '--credentials', await startService({ tokens: [{ status: 400, body }] })])
+    expect(await run.ended).toEqual({
+      exitCode: 1,
+      error:
+        '--rest needs the scope exchange:read_marketdata: ' +
+        `${service.url}/oauth2/token answered 400: invalid_scope, the client does not hold it`,
+    })
+  })
+
   it('verify uses the markets of the credentials file when none are given', async () => {
     const run = verify(['--credentials', await startService({}, { markets: ['SOLUSD'] })])
     const connection = await service.connection(0)

@@ -42,6 +42,8 @@ export interface FakeServiceOptions {
   readonly tokenSeconds?: number
   /** The response to `GET /v2/markets`; absent = 404, as from a service with the base protocol only. */
   readonly markets?: () => FakeAnswer
+  /** The response to other GET requests below `/v2/markets`; absent = 404. */
+  readonly marketData?: (path: string, tag: string | undefined) => FakeAnswer
   /** Replaces the acknowledgement of a request. */
   readonly onRequest?: (request: FakeRequest, connection: FakeConnection) => void
 }
@@ -83,7 +85,7 @@ export class FakeService {
     server.on('request', (request, response) => {
       service.#answer(request).then(({ status, headers, body }) => {
         response.writeHead(status, { 'content-type': 'application/json', ...headers })
-        response.end(JSON.stringify(body ?? {}))
+        response.end(status === 304 ? undefined : JSON.stringify(body ?? {}))
       })
     })
     server.on('upgrade', (request, socket, head) => {
@@ -143,6 +145,11 @@ export class FakeService {
 
   #answer(request: IncomingMessage): Promise<FakeAnswer> {
     if (request.url === '/') return Promise.resolve(this.#refusal)
+    const ofMarket = request.url?.split('/v2/markets/')[1]
+    if (ofMarket !== undefined) {
+      const tag = request.headers['if-none-match']
+      return Promise.resolve(this.#options.marketData?.(ofMarket, tag) ?? { status: 404 })
+    }
     if (request.url !== '/v2/markets') return this.#onTokenRequest(request)
     this.marketRequests.push(request.headers.authorization ?? '')
     this.#waiters.notify()

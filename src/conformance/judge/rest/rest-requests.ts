@@ -31,7 +31,7 @@ const SCOPE = 'exchange:read_marketdata'
 const ANSWER_MILLISECONDS_MAX = 10_000
 /** The time between a market's requests. Large books take longer to compare. */
 const PAUSE_MILLISECONDS = { shortest: 20, longest: 400, perLevel: 0.02 }
-/** Requests for trades and candles: one in so many rounds. */
+/** Trades and candles are requested once in this number of rounds. */
 const TRADES_ROUNDS = 5
 const CANDLES_ROUNDS = 20
 const LIMIT = 200

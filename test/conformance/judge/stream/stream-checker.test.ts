@@ -377,9 +377,10 @@ describe('StreamChecker', () => {
     ])
   })
 
-  it('StreamChecker has a case in this file for every rule', () => {
+  it('StreamChecker has a case in this file for every rule about the stream', () => {
+    const isOfStream = (name: string) => !name.startsWith('rest-')
     const covered = new Set([...CASES.map(({ name }) => name), 'snapshot-missing'])
-    expect([...covered].sort()).toEqual(Object.keys(VIOLATIONS).sort())
+    expect([...covered].sort()).toEqual(Object.keys(VIOLATIONS).filter(isOfStream).sort())
   })
 
   it('StreamChecker starts again with each connection, but keeps the decimals of the markets', () => {
