@@ -8,7 +8,7 @@ import { MARKET_FLAGS, newEngineAccess, untilLive } from './publishing-engine.ts
 import { PAYMENT_FLAGS, ReportedPayments } from './reported-payments.ts'
 import type { BenchResult } from './result.ts'
 import { newCustomerToken, newMachine, openStoreOf, type Program, withProgram } from './served-program.ts'
-import type { StreamThreadStart } from './stream-beside-deposits-thread.ts'
+import type { StreamThreadStart } from './stream-delays-thread.ts'
 
 /** Deposits per second. */
 const PACE = 100
@@ -50,7 +50,7 @@ async function measure(
 ): Promise<BenchResult[]> {
   const { token } = await newCustomerToken(program, [STREAM_SCOPE])
   const workerData: StreamThreadStart = { engine: await newEngineAccess(program), ws: program.ws, token }
-  const thread = startThread('./stream-beside-deposits-thread', import.meta.url, { workerData })
+  const thread = startThread('./stream-delays-thread', import.meta.url, { workerData })
   // An error ends the benchmark.
   const takeDelays = () =>
     new Promise<Float64Array>((resolve) => {
