@@ -10,6 +10,8 @@ import { claimWork } from '../../../src/money/orchestrations/queue.ts'
 import { insertTransfers } from '../../../src/money/transfers/store.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { nextCreationTime } from '../../../src/platform/store/creation-time.ts'
+import type { Replica } from '../../../src/streaming/sequencing/replica.ts'
+import { storeCandles } from '../../streaming/candles/candle-market.ts'
 import { LiveStream } from '../../streaming/gateway/live-stream.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { ApiDocument, closed, type Node } from '../../support/api-document.ts'
@@ -36,7 +38,9 @@ let operations: DescribedOperation[]
 
 beforeAll(async () => {
   stream.snapshot(undefined, 'BTCUSD')
+  stream.update([], [{ price: 150, amount: 1 }], 'BTCUSD')
   node = await RestNode.open({ hasTestSeed: true, log, hub: stream.hub })
+  await storeCandles(node.db, stream.clock, stream.replicas.get('BTCUSD') as Replica)
   full = await node.newCustomer()
   await node.operator('PATCH', `/customers/${full.customerId}`, { streaming: true })
   poor = await node.newClient(full.customerId, ['exchange:read_aggregated_marketdata_stream'])
@@ -171,7 +175,12 @@ describe('random requests', () => {
     known.add('orchestration', await moveFunds(profileId))
     const { rule } = await createAsInExample('createRule', { profile_id: profileId })
     known.add('rule', rule.id)
-    for (const made of ['createCryptoDestinationAddress', 'createFiatAccount', 'createWebhookEndpoint'])
+    const endpoint = await createAsInExample('createWebhookEndpoint', {})
+    learn(known, endpoint)
+    // A random sequence is seldom one that exists.
+    const replay = `/v2/webhooks/endpoints/${endpoint.id}/replay`
+    expect((await full.call('POST', replay, { after: 0 })).status).toBe(200)
+    for (const made of ['createCryptoDestinationAddress', 'createFiatAccount'])
       learn(known, await createAsInExample(made, {}))
     learn(known, await createAsInExample('createFiatDepositInstructions', { profile_id: profileId }))
     for (const identity of ['person-1', 'person-2']) known.add('identity', identity)
@@ -182,6 +191,7 @@ describe('random requests', () => {
       ['createCryptoDestinationAddress', new Set([200])],
       ['createFiatAccount', new Set([200])],
       ['createWebhookEndpoint', new Set([200])],
+      ['replayWebhookEndpoint', new Set([200])],
     ])
     for (let count = 0; count < REQUESTS_PER_OPERATION * operations.length; count++) {
       const described = operations[count % operations.length]!

@@ -110,6 +110,14 @@ export async function candlesOf(
   return answer && JSON.parse(candlesText(replica.market, query.interval, answer.candles())).items
 }
 
+/** Stores the candles of a replica, so that requests can read them. */
+export async function storeCandles(db: Db, clock: VirtualClock, replica: Replica): Promise<void> {
+  const { log } = captureLog()
+  const written = () => [{ replica, leaseEpoch: 0 }]
+  const writer = new CandleWriter({ db, clock, log, metrics: createMetricsRegistry(), written })
+  await writer.stop()
+}
+
 /** Lets the writer's next runs pass. */
 export async function written(clock: VirtualClock, ...writers: readonly CandleWriter[]): Promise<void> {
   for (let runs = 0; runs < 2; runs++) {
