@@ -393,7 +393,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     const [delivery] = (await stage.call('GET', '/deliveries')).items
     const [deposit] = (await stage.call('GET', '/deposits')).items
     const pages = ['/customers', `/customers/${id}`, `/clients/${clientId}`, '/review/addresses', '/money/controls']
-    pages.push('/plans', '/plans/unlimited')
+    pages.push('/plans', '/plans/unlimited', '/usage')
     pages.push(`/review/accounts/${pendingAccountId}`, `/review/rules/${pendingRuleId}`, '/money/deliveries')
     pages.push(`/money/deposits/${deposit.id}`, `/money/deliveries/${delivery.id}`)
     const changes =

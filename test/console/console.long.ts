@@ -47,6 +47,7 @@ beforeAll(async () => {
       '/markets/BTCUSD',
       '/customers',
       '/plans',
+      '/usage',
       '/plans/unlimited',
       `/customers/${id}`,
       `/customers/${longName.id}`,

@@ -22,6 +22,7 @@ import { PlanPage, PlansPage } from './pages/plans.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
 import { REVIEW_ROUTES } from './pages/review/routes.tsx'
 import { SettingsPage } from './pages/settings.tsx'
+import { UsagePage } from './pages/usage.tsx'
 import { WebhookEndpointPage } from './pages/webhook-endpoint.tsx'
 import { PageHead } from './ui/parts.tsx'
 
@@ -41,6 +42,7 @@ const ROUTES: readonly Route[] = [
     /^\/plans\/([a-z0-9][a-z0-9_-]{0,49})$/,
     (name = '') => ({ title: name, content: <PlanPage key={name} name={name} /> }),
   ],
+  [/^\/usage$/, () => ({ title: 'Usage', content: <UsagePage /> })],
   record('webhook-endpoints', 'Webhook endpoint', (id) => <WebhookEndpointPage key={id} id={id} />),
   ...REVIEW_ROUTES,
   [/^\/money(?:\/deposits)?$/, () => ({ title: 'Deposits', content: <DepositsPage /> })],

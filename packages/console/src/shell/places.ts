@@ -23,6 +23,7 @@ export const PLACES: readonly Place[] = [
     needs: 'GET /customers',
     words: 'clients secrets',
   },
+  { path: '/usage', label: 'Usage', icon: 'usage', key: 'u', needs: 'GET /usage', words: 'metering messages bytes' },
   { path: '/plans', label: 'Plans', icon: 'plans', key: 'l', needs: 'GET /plans', words: 'tiers bounds depth rate' },
   {
     path: '/review',
