@@ -14,6 +14,7 @@ const ON_EACH_ENGINE = [
   'test/service/doctor/decimals-check.test.ts',
   'test/access/clients/{directory-loader,directory-nodes,key-encryption}.test.ts',
   'test/access/events/events.test.ts',
+  'test/access/metering/usage.test.ts',
   'test/access/webhook-endpoints/*.test.ts',
   'test/money/controls/{gates,store-identity}.test.ts',
   'test/money/deposits/crediting.test.ts',

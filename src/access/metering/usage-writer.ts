@@ -201,10 +201,11 @@ export class UsageWriter {
     const isFirst = !this.#hasRun
     await db.transaction<UsageTables, void>(async (transaction) => {
       await sql`
-        insert into usage_runs (id, node, flushed_at, ended_at)
-        values (${this.#runId}, ${node}, ${flushedAt}, ${this.#isStopped ? flushedAt : null})
+        insert into usage_runs (id, node, flushed_at, written_at, ended_at)
+        values (${this.#runId}, ${node}, ${flushedAt}, clock_timestamp(), ${this.#isStopped ? flushedAt : null})
         on conflict (id) do update
-          set flushed_at = excluded.flushed_at, ended_at = excluded.ended_at, lost_until = null
+          set flushed_at = excluded.flushed_at, written_at = excluded.written_at,
+            ended_at = excluded.ended_at, lost_until = null
       `.execute(transaction)
       if (isFirst) {
         await sql`

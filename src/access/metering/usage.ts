@@ -126,7 +126,7 @@ const LOST = sql`
   select flushed_at as since, coalesce(lost_until, flushed_at + make_interval(secs => ${LOSS_SECONDS})) as until
   from usage_runs
   where ended_at is null
-    and (lost_until is not null or flushed_at < clock_timestamp() - make_interval(secs => ${LOST_SECONDS}))
+    and (lost_until is not null or written_at < clock_timestamp() - make_interval(secs => ${LOST_SECONDS}))
   union all select since, until from usage_gaps`
 
 /** Whether usage was lost in an item's time: its hours or its day, or else the whole period. */

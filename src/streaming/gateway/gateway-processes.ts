@@ -62,9 +62,9 @@ export class GatewayProcesses implements ServedConnections {
         },
         counted: (counts: ConnectionCounts) => this.#count(counted, counts),
         used: (rows: readonly UsageRow[]) => options.meter.add(rows),
+        usageLost: () => options.onUsageLost(options.clock.wallInstant().milliseconds - USAGE_LOST_MILLISECONDS),
         ended: () => {
           ends.inc()
-          options.onUsageLost(options.clock.wallInstant().milliseconds - USAGE_LOST_MILLISECONDS)
           this.#countsChanged(counted.holders.holderIds)
           counted.holders.clear()
           counted.total = 0

@@ -52,6 +52,8 @@ export interface ProcessEvents {
   ready(): void
   counted(counts: ConnectionCounts): void
   used(rows: readonly UsageRow[]): void
+  /** It has ended before it reported all usage. */
+  usageLost(): void
   /** It has ended without being stopped, and its connections with it. */
   ended(): void
 }
@@ -69,6 +71,7 @@ export class SupervisedProcess {
   #restart: Timer | undefined
   #isStopping = false
   #onDrained: (() => void) | undefined
+  #hasDrained = false
   /** Whether a ping is still unanswered. Another follows only after the answer, so pings do not pile up. */
   #isPinged = false
   #misses = 0
@@ -164,6 +167,7 @@ export class SupervisedProcess {
     this.#process = process
     this.#misses = 0
     this.#isPinged = false
+    this.#hasDrained = false
     process.on('message', (message) => this.#onMessage(process, message as FromGatewayProcess))
     process.on('error', (error) => {
       log.error({ process: this.#number, err: error }, 'a gateway process failed')
@@ -214,6 +218,7 @@ export class SupervisedProcess {
         this.#events.used(message.rows)
         break
       case 'drained':
+        this.#hasDrained = true
         this.#onDrained?.()
         break
       case 'answer':
@@ -234,6 +239,7 @@ export class SupervisedProcess {
     this.#isReady = false
     this.#eventsForProcess.end()
     this.#onDrained?.()
+    if (wasReady && !this.#hasDrained) this.#events.usageLost()
     if (this.#isStopping) return
     const isStable = wasReady && clock.monotonicMilliseconds() - this.#readySinceMilliseconds > STABLE_MILLISECONDS
     const wait = isStable ? RESTART_MILLISECONDS_MIN : this.#restartMilliseconds

@@ -122,7 +122,12 @@ beforeEach(() => {
   for (const process of started) process.tell({ type: 'ready' })
 })
 
+let meter: Meter
+let lostSince: number[]
+
 function create(count: number): void {
+  meter = new Meter(clock)
+  lostSince = []
   const captured = captureLog()
   lines = captured.lines
   started = []
@@ -141,8 +146,8 @@ function create(count: number): void {
     exporter: { onStateRequest: () => undefined },
     onCommitRequest: () => undefined,
     events,
-    meter: new Meter(clock),
-    onUsageLost: () => undefined,
+    meter,
+    onUsageLost: (since) => lostSince.push(since),
   })
   processes.start()
 }
@@ -172,6 +177,19 @@ describe('connections at several processes', () => {
     process(FIRST).count(2, ['b', 0])
     clock.advance(50)
     expect(process(SECOND).others).toEqual({ total: 2, clients: [['b', 0]] })
+  })
+
+  test('usage is added up over the processes, and lost usage is reported unless a process has drained', async () => {
+    const sums = { messages: 2, bytes: 30, connectionMilliseconds: 5, restRequests: 0 }
+    const row = { customerId: 'acme', clientId: 'a', market: 'BTCUSD', channel: 'market_data', ...sums }
+    for (const number of [FIRST, SECOND]) process(number).tell({ type: 'usage', rows: [row] })
+    expect(await meter.take()).toEqual([{ ...row, messages: 4, bytes: 60, connectionMilliseconds: 10 }])
+    process(FIRST).kill('SIGKILL')
+    expect(lostSince).toEqual([clock.wallInstant().milliseconds - 10_000])
+    void processes.drain(1)
+    process(SECOND).tell({ type: 'drained' })
+    process(SECOND).kill('SIGKILL')
+    expect(lostSince).toHaveLength(1)
   })
 
   test('connections of a process that ended no longer count, and its successor is sent all others', () => {

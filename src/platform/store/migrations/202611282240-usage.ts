@@ -40,7 +40,9 @@ export const usage: Migration = {
     create table usage_runs (
       id uuid primary key,
       node text not null,
+      -- Up to when usage is written, by the process's clock, and when it was written, by the store's.
       flushed_at timestamptz(3) not null,
+      written_at timestamptz(3) not null,
       -- Set by the last write.
       ended_at timestamptz(3),
       -- Set when the node starts again after a process that did not end in order.
