@@ -22,7 +22,7 @@ import { PlanPage, PlansPage } from './pages/plans.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
 import { REVIEW_ROUTES } from './pages/review/routes.tsx'
 import { SettingsPage } from './pages/settings.tsx'
-import { UsagePage } from './pages/usage.tsx'
+import { UsagePage } from './pages/usage/usage.tsx'
 import { WebhookEndpointPage } from './pages/webhook-endpoint.tsx'
 import { PageHead } from './ui/parts.tsx'
 

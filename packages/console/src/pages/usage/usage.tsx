@@ -1,13 +1,13 @@
 /** What clients used in a period, by customer or by another group. A customer's row opens its usage by day. */
-import { bytesText, count, durationText } from '../base/format.ts'
-import type { Schema } from '../base/operator-api.ts'
-import { useList } from '../base/resource.ts'
-import { setQuery } from '../base/router.ts'
-import { CsvButton, type CsvColumn } from '../ui/csv-button.tsx'
-import { Customer, CustomerFilter } from '../ui/customer.tsx'
-import { filterOf, TextFilter } from '../ui/filters.tsx'
-import { Card, Empty, Id, PageHead } from '../ui/parts.tsx'
-import { type Column, ListTable } from '../ui/table.tsx'
+import { bytesText, count, durationText } from '../../base/format.ts'
+import type { Schema } from '../../base/operator-api.ts'
+import { useList } from '../../base/resource.ts'
+import { setQuery } from '../../base/router.ts'
+import { CsvButton, type CsvColumn } from '../../ui/csv-button.tsx'
+import { Customer, CustomerFilter } from '../../ui/customer.tsx'
+import { filterOf, TextFilter } from '../../ui/filters.tsx'
+import { Card, Empty, Id, PageHead } from '../../ui/parts.tsx'
+import { type Column, ListTable } from '../../ui/table.tsx'
 
 type Usage = Schema<'Usage'>
 type Group = 'customer' | 'client' | 'market' | 'channel' | 'day'
