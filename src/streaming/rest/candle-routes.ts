@@ -176,12 +176,11 @@ function readTime(parameter: string, text: string | undefined): number | undefin
 }
 
 /** With the entity tag of its text, which is therefore the same on every node. */
-function answer({ headers }: FastifyRequest, reply: FastifyReply, text: string): RawJson | null {
+function answer({ headers }: FastifyRequest, reply: FastifyReply, text: string): RawJson | FastifyReply {
   const tag = `"${createHash('sha256').update(text).digest('base64url')}"`
   reply.header('cache-control', 'private, max-age=0').header('etag', tag)
   if (!namesTag(headers['if-none-match'] ?? '', tag)) return new RawJson(text)
-  reply.status(304)
-  return null
+  return reply.status(304).send()
 }
 
 /** Answers as text. The last ones from memory are kept, the least recent first. */

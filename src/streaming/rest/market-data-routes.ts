@@ -106,8 +106,7 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
       const tagOf = (cursor: string) => `"${cursor}-${depth}"`
       const tag = tagOf(books.cursor(market, depth))
       if (namesTag(request.headers['if-none-match'] ?? '', tag)) {
-        reply.header('etag', tag).status(304)
-        return null
+        return reply.header('etag', tag).status(304).send()
       }
       const book = await books.read(market, depth)
       // It may have been lost while a large book was encoded.
