@@ -22,7 +22,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return await withProgram(flags, async (program) => {
     const results = await measure(
       program,
-      quick ? { rounds: 1, milliseconds: 3_000 } : { rounds: 5, milliseconds: 8_000 },
+      quick ? { rounds: 1, milliseconds: 3_000 } : { rounds: 4, milliseconds: 6_000 },
     )
     await program.stop()
     return results
