@@ -1,5 +1,5 @@
 /**
- * REST books at 5,000 requests per second, half of them with the entity tag of the last answer: the delay of answers,
+ * REST books at 1,000 and 5,000 requests per second, half of them with the entity tag of the last answer: the delay of answers,
  * the program's processor time, and the stream's delay beside them and without them, alternately. The book changes 200
  * times per second. The rate that the program reaches at most is measured in the same rounds. Engine, subscriber and
  * requests are one other process on the same machine.
@@ -12,7 +12,7 @@ import type { BenchResult } from './result.ts'
 import { newCustomerToken, type Program, withProgram } from './served-program.ts'
 import type { StreamThreadStart } from './stream-delays-thread.ts'
 
-const PER_SECOND = 5_000
+const RATES = [1_000, 5_000]
 const CONNECTIONS = 64
 const DEPTHS = [1, 10, 100]
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
@@ -22,7 +22,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return await withProgram(flags, async (program) => {
     const results = await measure(
       program,
-      quick ? { rounds: 1, milliseconds: 3_000 } : { rounds: 4, milliseconds: 6_000 },
+      quick ? { rounds: 1, milliseconds: 3_000 } : { rounds: 4, milliseconds: 4_000 },
     )
     await program.stop()
     return results
@@ -52,7 +52,12 @@ async function measure(
   const rows = new Map<string, BenchResult>()
   const arms: Readonly<Record<string, () => Promise<unknown>>> = {
     'without requests': () => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-    [`${PER_SECOND} requests/s`]: () => loaded((load) => load.atRate(PER_SECOND, milliseconds, requests.next)),
+    ...Object.fromEntries(
+      RATES.map((rate) => [
+        `${rate} requests/s`,
+        () => loaded((load) => load.atRate(rate, milliseconds, requests.next)),
+      ]),
+    ),
     'as many as possible': () => loaded((load) => requests.saturate(load, milliseconds / 2)),
   }
   // The first round is a warm-up.
