@@ -93,10 +93,21 @@ export class Bars {
     for (const step of STEPS) {
       const start = startOf(at, step)
       if (start < (floors?.get(step) ?? 0)) continue
-      const revision = commitMilliseconds >= start + step ? 1 : 0
-      const prices = { open: price, high: price, low: price, close: price }
-      const bar = { start, openedAt: at, closedAt: at, ...prices, firstId: id, lastId: id, volume: amount }
-      this.put(step, { ...bar, quoteVolume, trades: 1, revision })
+      this.put(step, {
+        start,
+        openedAt: at,
+        closedAt: at,
+        open: price,
+        high: price,
+        low: price,
+        close: price,
+        firstId: id,
+        lastId: id,
+        volume: amount,
+        quoteVolume,
+        trades: 1,
+        revision: commitMilliseconds >= start + step ? 1 : 0,
+      })
     }
   }
 

@@ -4,9 +4,9 @@
  * the store then has a gap that is not known here.
  */
 import type { Replica } from '../sequencing/replica.ts'
-import { type Bar, Bars, executedAt, MINUTE_MILLISECONDS, STEPS, type Step } from './bar.ts'
+import { addBar, type Bar, Bars, executedAt, MINUTE_MILLISECONDS, STEPS, type Step, startOf } from './bar.ts'
 import type { StoredCandles } from './candle-table.ts'
-import type { Gap } from './candles.ts'
+import { type DayTotals, dayBefore, type Gap } from './candles.ts'
 
 /** Bars per market and step: 25 hours of minutes, 33 days of hours. About 1 MB for a market that trades each minute. */
 export const BARS_KEPT: ReadonlyMap<Step, number> = new Map([
@@ -31,6 +31,8 @@ export class CandleMemory {
   /** The last execution in the log that is included. Undefined: the market was not followed. */
   #number: number | undefined
   #version = 0
+  /** The sum of the minutes before one, until an execution changes it. */
+  #day: { readonly endMilliseconds: number; readonly bar: Bar | undefined } | undefined
 
   /** Undefined: the stored bars do not reach the executions that the replica still has. */
   static after(
@@ -88,6 +90,18 @@ export class CandleMemory {
     return this.#closes.get(step)
   }
 
+  /** The present minute and the 1,440 before it. */
+  lastDay(nowMilliseconds: number): DayTotals {
+    const last = startOf(nowMilliseconds, MINUTE_MILLISECONDS)
+    const minutes = this.bars(MINUTE_MILLISECONDS)
+    if (this.#day?.endMilliseconds !== last) this.#day = { endMilliseconds: last, bar: dayBefore(last, minutes) }
+    const [earlier, present] = [this.#day.bar, minutes.get(last)]
+    const bar = earlier === undefined ? present : { ...earlier }
+    if (bar !== undefined && bar !== present && present !== undefined) addBar(bar, present)
+    const before = Math.max(last, this.floor(MINUTE_MILLISECONDS))
+    return { bar, lastClose: bar?.close ?? this.closeBefore(MINUTE_MILLISECONDS, before) }
+  }
+
   /** Includes the executions since the last call. False: it cannot be continued. */
   follow(replica: Replica): boolean {
     if (replica !== this.replica) return false
@@ -106,6 +120,7 @@ export class CandleMemory {
 
   #add(number: number, kept: Parameters<typeof executedAt>[0]): void {
     const at = executedAt(kept)
+    if (this.#day !== undefined && at < this.#day.endMilliseconds) this.#day = undefined
     this.#bars.add({ ...kept, id: kept.execution.id ?? this.#log.idOf(number) }, this.#floors)
     this.#firstExecuted = Math.min(this.#firstExecuted ?? at, at)
     // An execution time may be wrong, and far ahead.

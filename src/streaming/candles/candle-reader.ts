@@ -6,18 +6,10 @@
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { type Db, StoreUnavailable } from '../../platform/store/db.ts'
 import type { Replica } from '../sequencing/replica.ts'
-import { DAY_MILLISECONDS, MINUTE_MILLISECONDS, STEPS, type Step, startOf } from './bar.ts'
+import { DAY_MILLISECONDS, MINUTE_MILLISECONDS, type Step, startOf } from './bar.ts'
 import { BARS_KEPT, CandleMemory } from './candle-memory.ts'
 import { readCandles, readCloseBefore, readOlderCandles } from './candle-table.ts'
-import {
-  type Candle,
-  type CandleRange,
-  candlesIn,
-  type DayTotals,
-  INTERVALS,
-  type Interval,
-  lastDay,
-} from './candles.ts'
+import { type Candle, type CandleRange, candlesIn, type DayTotals, INTERVALS, type Interval } from './candles.ts'
 
 /** Executions are included once a second, so that they are still in the log. */
 const FOLLOW_MILLISECONDS = 1_000
@@ -110,11 +102,7 @@ export class CandleReader {
   async lastDay(replica: Replica): Promise<DayTotals | undefined> {
     const known = await this.#known(replica)
     if (known === undefined) return undefined
-    const { memory } = known
-    const [minute] = STEPS
-    const nowMilliseconds = this.#now(replica)
-    const from = Math.max(memory.floor(minute), startOf(nowMilliseconds, minute) - DAY_MILLISECONDS)
-    return lastDay({ bars: memory.bars(minute), previousClose: memory.closeBefore(minute, from), nowMilliseconds })
+    return known.memory.lastDay(this.#now(replica))
   }
 
   /** Commit times may be ahead of the wall clock. */

@@ -11,19 +11,21 @@ export function candlesText(market: MarketDefinition, interval: Interval, candle
   return `{"market":"${market.symbol}","interval":"${interval}","items":[${items.join()}]}`
 }
 
+/** A template, which is several times as fast as `JSON.stringify`. */
 function candleText(market: MarketDefinition, { start, bar, lastClose, isClosed, isIncomplete }: Candle): string {
   const { open = lastClose, high = lastClose, low = lastClose, close = lastClose } = bar ?? {}
   const { volume = 0, quoteVolume = 0, trades = 0, revision = 0 } = bar ?? {}
-  return JSON.stringify({
-    time: millisecondText(start),
-    ...pricesOf(market, { open, high, low, close }),
-    ...volumesOf(market, volume, quoteVolume),
-    trades,
-    ...(bar === undefined ? {} : { first_execution_id: bar.firstId, last_execution_id: bar.lastId }),
-    revision,
-    closed: isClosed,
-    incomplete: isIncomplete,
-  })
+  const price = (value: number) => formatDecimal(value, market.priceDecimals)
+  const ids =
+    bar === undefined
+      ? ''
+      : `"first_execution_id":${JSON.stringify(bar.firstId)},"last_execution_id":${JSON.stringify(bar.lastId)},`
+  return (
+    `{"time":"${millisecondText(start)}","open":"${price(open)}","high":"${price(high)}","low":"${price(low)}",` +
+    `"close":"${price(close)}","volume":"${formatDecimal(volume, market.amountDecimals)}",` +
+    `"quote_volume":"${formatDecimal(quoteVolume, market.priceDecimals + market.amountDecimals)}","trades":${trades},` +
+    `${ids}"revision":${revision},"closed":${isClosed},"incomplete":${isIncomplete}}`
+  )
 }
 
 /** @param milliseconds the time of the book's last commit */
@@ -40,7 +42,8 @@ export function tickerText(
     market: market.symbol,
     time: millisecondText(milliseconds),
     ...pricesOf(market, { last: close, bid: bid?.price, ask: ask?.price, open, high, low }),
-    ...volumesOf(market, volume, quoteVolume),
+    volume: formatDecimal(volume, market.amountDecimals),
+    quote_volume: formatDecimal(quoteVolume, market.priceDecimals + market.amountDecimals),
     ...pricesOf(market, { vwap: average }),
     trades,
   })
@@ -53,11 +56,4 @@ function pricesOf(market: MarketDefinition, prices: Readonly<Record<string, Scal
       price === undefined ? [] : [[name, formatDecimal(price, market.priceDecimals)]],
     ),
   )
-}
-
-function volumesOf({ priceDecimals, amountDecimals }: MarketDefinition, volume: Scaled, quoteVolume: Scaled) {
-  return {
-    volume: formatDecimal(volume, amountDecimals),
-    quote_volume: formatDecimal(quoteVolume, priceDecimals + amountDecimals),
-  }
 }

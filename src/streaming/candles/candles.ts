@@ -3,15 +3,7 @@
  * node with the same bars.
  */
 import { addScaled, multiplyScaled, type Scaled } from '../../platform/base/decimal.ts'
-import {
-  addBar,
-  type Bar,
-  DAY_MILLISECONDS,
-  HOUR_MILLISECONDS,
-  MINUTE_MILLISECONDS,
-  type Step,
-  startOf,
-} from './bar.ts'
+import { addBar, type Bar, DAY_MILLISECONDS, HOUR_MILLISECONDS, MINUTE_MILLISECONDS, type Step } from './bar.ts'
 
 /** The intervals, each with the bars from which it is computed. */
 export const INTERVALS = {
@@ -92,21 +84,20 @@ function isInGap(gaps: readonly Gap[], start: number, end: number): boolean {
 /** The executions of 24 hours. */
 export interface DayTotals {
   readonly bar: Bar | undefined
-  /** The last close, also from before these 24 hours. */
+  /** The last close, which may be older. */
   readonly lastClose: number | undefined
 }
 
-/** The present minute and the 1,440 before it. */
-export function lastDay({ bars, previousClose, nowMilliseconds }: Omit<CandleSource, 'gaps'>): DayTotals {
-  const last = startOf(nowMilliseconds, MINUTE_MILLISECONDS)
+/** The sum of 1,440 minutes before a time at a minute's start. Undefined: without executions. */
+export function dayBefore(milliseconds: number, bars: ReadonlyMap<number, Bar>): Bar | undefined {
   let sum: Bar | undefined
-  for (let start = last - DAY_MILLISECONDS; start <= last; start += MINUTE_MILLISECONDS) {
+  for (let start = milliseconds - DAY_MILLISECONDS; start < milliseconds; start += MINUTE_MILLISECONDS) {
     const bar = bars.get(start)
     if (bar === undefined) continue
     if (sum === undefined) sum = { ...bar }
     else addBar(sum, bar)
   }
-  return { bar: sum, lastClose: sum?.close ?? previousClose }
+  return sum
 }
 
 /**

@@ -103,6 +103,7 @@ describe('candles', () => {
       }
       // This reader follows all along. Its answers come from memory.
       if (random.chance(0.3)) await candlesOf(reader, market.replica, { interval: '1m' })
+      if (random.chance(0.5)) await reader.lastDay(market.replica)
     }
     faulty.isFaulty = false
     await written(market.clock, writer)
@@ -110,6 +111,12 @@ describe('candles', () => {
     const followed = await candlesOf(reader, market.replica, { interval: '5m' })
     const other = market.reader(db)
     expect(followed).toEqual(await candlesOf(other, market.replica, { interval: '5m' }))
+    const day = await reader.lastDay(market.replica)
+    const from = Math.floor(market.now / 60_000) * 60_000 - 86_400_000
+    const within = market.seen.filter(({ at }) => at >= from)
+    expect(day?.bar?.trades).toBe(within.length)
+    expect(BigInt(day?.bar?.volume ?? 0)).toBe(within.reduce((sum, { amount }) => sum + amount, 0n))
+    expect(day).toEqual(await other.lastDay(market.replica))
     expect(faulty.lost).toBeGreaterThan(3)
     await writer.stop()
     reader.stop()
