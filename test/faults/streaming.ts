@@ -45,9 +45,9 @@ export const STREAMING_FAULTS: readonly Fault[] = [
   {
     name: 'swapped-messages',
     wrong: "One tick's messages leave in the opposite order.",
-    file: 'src/streaming/gateway/market-stream.ts',
-    text: 'for (const tickFrame of this.#tickFrames) {',
-    replacement: 'for (const tickFrame of this.#tickFrames.toReversed()) {',
+    file: 'src/streaming/gateway/writes/tick-frames.ts',
+    text: 'Buffer[] = []\n    for (const tickFrame of this.frames) {',
+    replacement: 'Buffer[] = []\n    for (const tickFrame of this.frames.toReversed()) {',
     suite: 'test/streaming/gateway/golden.test.ts',
   },
   {
