@@ -79,7 +79,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     await page.goto(`${stage.url}/money/deposits/${id}`)
     await act(page, 'Hold', { Reason: 'asked by compliance' })
     await page.locator('.facts').getByText('Held').waitFor()
-    await act(page, 'Release')
+    await act(page, 'Release', { Reason: 'cleared by compliance' })
     await page.locator('.facts').getByText('Completed').waitFor()
     await act(page, 'Hold', { Reason: 'asked by compliance' })
     await page.locator('.facts').getByText('Held').waitFor()
