@@ -335,6 +335,19 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await context.close()
   })
 
+  it('the console shows usage in a period by the chosen group, and reports a period that is not one', async () => {
+    const { page, faults, context } = await stage.person(browser, 'ulla', 'viewer')
+    await page.goto(`${stage.url}/usage?from=2026-01-01&to=2026-01-02`)
+    await page.getByText('No client used the stream or the REST API in this period').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.locator('select').selectOption('day')
+    await expect.poll(() => page.url()).toContain('group=day')
+    expect(faults).toEqual([])
+    await page.goto(`${stage.url}/usage?from=yesterday`)
+    await page.getByText(/must be an RFC 3339 time/).first().waitFor()
+    await context.close()
+  })
+
   it('the console creates a plan, changes it, gives it to a client, and deletes it when it has no user', async () => {
     const { page, faults, context } = await stage.person(browser, 'paula', 'admin')
     const dialog = page.getByRole('dialog')

@@ -105,7 +105,7 @@ async function compareOverStop(name: string, messages: number, flags: object): P
   const sockets = await Promise.all(
     Array.from({ length: CONNECTIONS }, (_, at) => connect(service.ws, token, at % 2 === 0, counts)),
   )
-  const closes = sockets.map((socket) => once(socket, 'close'))
+  const closes = sockets.map((socket) => new Promise<void>((resolve) => socket.on('close', () => resolve())))
   while (totalOf(counts) < messages) await sleep(100)
   // Half of the connections are closed by the client, the others by the service.
   for (const [at, socket] of sockets.entries()) if (at % 4 < 2) socket.close(1000, at % 4 === 0 ? '' : 'done')
