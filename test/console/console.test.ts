@@ -344,7 +344,10 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await expect.poll(() => page.url()).toContain('group=day')
     expect(faults).toEqual([])
     await page.goto(`${stage.url}/usage?from=yesterday`)
-    await page.getByText(/must be an RFC 3339 time/).first().waitFor()
+    await page
+      .getByText(/must be an RFC 3339 time/)
+      .first()
+      .waitFor()
     await context.close()
   })
 
