@@ -19,7 +19,7 @@ import { createVerifier } from './config/token-issuer.ts'
 import { createDemoPage } from './pages/demo-page.ts'
 import { createAccess, startAccess, startDemoClient } from './parts/access/access.ts'
 import { startEvents } from './parts/access/start-events.ts'
-import { createUsageWriter, startUsageUpkeep } from './parts/access/start-metering.ts'
+import { createUsageWriter, startMeteringUpkeep } from './parts/access/start-metering.ts'
 import { startNotices } from './parts/access/start-notices.ts'
 import { startWebhooks } from './parts/access/start-webhooks.ts'
 import { createMoney } from './parts/money/money.ts'
@@ -129,7 +129,7 @@ async function startParts(parts: Parts): Promise<Service> {
   if (hasRole(config, 'worker')) {
     await startNotices(parts, db)
     startEvents(parts, db)
-    startUsageUpkeep(parts, db)
+    startMeteringUpkeep(parts, db)
     await startWebhooks(parts, db, access.encryptionKey)
   }
   if (money !== undefined && hasRole(config, 'worker')) {

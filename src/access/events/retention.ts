@@ -1,14 +1,13 @@
 /**
- * Deletes events after `events.retention_days`, an hour apart and in bounded statements. A customer's events are deleted
- * from its oldest on, so what is kept has no gap. Several nodes may do it at the same time.
+ * Deletes events after `events.retention_days`, in bounded statements. A customer's events are deleted
+ * from its oldest on, so what is kept has no gap.
  */
-import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { Db } from '../../platform/store/db.ts'
-import { reportFailure } from '../../platform/store/due-worker.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { HourlyUpkeep } from '../../platform/store/upkeep/hourly-upkeep.ts'
 
-const INTERVAL_MILLISECONDS = 3_600_000
 /** One statement deletes from this many customers, and this many events of each. */
 const CUSTOMERS_MAX = 5
 const EVENTS_MAX = 1_000
@@ -21,45 +20,9 @@ export interface EventRetentionOptions {
   days(): number
 }
 
-export class EventRetention {
-  readonly #options: EventRetentionOptions
-  #timer: Timer | undefined
-  #running: Promise<void> | undefined
-  #stopped = false
-
-  /** The first run is at once. */
-  constructor(options: EventRetentionOptions) {
-    this.#options = options
-    this.#look()
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true
-    this.#timer?.cancel()
-    await this.#running
-  }
-
-  /** Resolves when no run is under way. */
-  async settled(): Promise<void> {
-    await this.#running
-  }
-
-  #look(): void {
-    if (this.#stopped) return
-    this.#timer = this.#options.clock.schedule(INTERVAL_MILLISECONDS, () => this.#look())
-    this.#running ??= this.#deleteAll().finally(() => {
-      this.#running = undefined
-    })
-  }
-
-  async #deleteAll(): Promise<void> {
-    const { db, log, days } = this.#options
-    try {
-      while (!this.#stopped && (await deleteOldEvents(db, days())) > 0);
-    } catch (error) {
-      reportFailure(log, error, 'old events were not deleted. The next attempt is in an hour')
-    }
-  }
+export function startEventRetention({ db, clock, log, days }: EventRetentionOptions): HourlyUpkeep {
+  const statements = [() => deleteOldEvents(db, days())]
+  return new HourlyUpkeep({ clock, log, failure: 'old events were not deleted', statements })
 }
 
 /** Deletes some of the events older than `days`, the oldest first. Returns how many: 0 when there are none. */

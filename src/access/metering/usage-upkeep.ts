@@ -1,14 +1,13 @@
 /**
- * Keeps usage by hour for 14 days, then by day until `metering.retention_days`: an hour apart, in bounded statements. A
- * statement moves rows, so each is counted once whatever fails, and several nodes may do it at the same time.
+ * Keeps usage by hour for 14 days, then by day until `metering.retention_days`, in bounded statements. A statement moves
+ * rows, so each is counted once whatever fails.
  */
-import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { Db } from '../../platform/store/db.ts'
-import { reportFailure } from '../../platform/store/due-worker.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { HourlyUpkeep } from '../../platform/store/upkeep/hourly-upkeep.ts'
 
-const INTERVAL_MILLISECONDS = 3_600_000
 const HOURS_KEPT_DAYS = 14
 const ROWS_PER_STATEMENT = 2_000
 
@@ -20,62 +19,23 @@ export interface UsageUpkeepOptions {
   days(): number
 }
 
-export class UsageUpkeep {
-  readonly #options: UsageUpkeepOptions
-  #timer: Timer | undefined
-  #running: Promise<void> | undefined
-  #isStopped = false
-
-  /** The first run is at once. */
-  constructor(options: UsageUpkeepOptions) {
-    this.#options = options
-    this.#look()
+export function startUsageUpkeep({ db, clock, log, days }: UsageUpkeepOptions): HourlyUpkeep {
+  const daysAgo = (count: number) => {
+    const day = new Date(clock.wallInstant().milliseconds)
+    day.setUTCHours(0, 0, 0, 0)
+    day.setUTCDate(day.getUTCDate() - count)
+    return sql`${day.toISOString()}::timestamptz`
   }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    this.#timer?.cancel()
-    await this.#running
-  }
-
-  /** Resolves when no run is under way. */
-  async settled(): Promise<void> {
-    await this.#running
-  }
-
-  #look(): void {
-    if (this.#isStopped) return
-    this.#timer = this.#options.clock.schedule(INTERVAL_MILLISECONDS, () => this.#look())
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
-  }
-
-  async #run(): Promise<void> {
-    const { db, clock, log, days } = this.#options
-    const daysAgo = (count: number) => {
-      const day = new Date(clock.wallInstant().milliseconds)
-      day.setUTCHours(0, 0, 0, 0)
-      day.setUTCDate(day.getUTCDate() - count)
-      return sql`${day.toISOString()}::timestamptz`
-    }
-    const statements = [
-      deletingRows('usage_hours', 'hour', daysAgo(days())),
-      summingHours(daysAgo(HOURS_KEPT_DAYS)),
-      deletingRows('usage_days', 'day', daysAgo(days())),
-      // Its rows are summed by then.
+  const statements = [
+    () => deletingRows('usage_hours', 'hour', daysAgo(days())),
+    () => summingHours(daysAgo(HOURS_KEPT_DAYS)),
+    () => deletingRows('usage_days', 'day', daysAgo(days())),
+    // Its rows are summed by then.
+    () =>
       sql`delete from usage_runs where ended_at < ${daysAgo(HOURS_KEPT_DAYS + 1)} or flushed_at < ${daysAgo(days())}`,
-      sql`delete from usage_gaps where until < ${daysAgo(days())}`,
-    ]
-    try {
-      for (const statement of statements) {
-        const moves = async () => Number((await statement.execute(db.tables())).numAffectedRows)
-        while (!this.#isStopped && (await moves()) > 0);
-      }
-    } catch (error) {
-      reportFailure(log, error, 'old usage was not summed. The next attempt is in an hour')
-    }
-  }
+    () => sql`delete from usage_gaps where until < ${daysAgo(days())}`,
+  ].map((statement) => async () => Number((await statement().execute(db.tables())).numAffectedRows))
+  return new HourlyUpkeep({ clock, log, failure: 'old usage was not summed', statements })
 }
 
 /** Moves some of the oldest hours before a time to their days. */

@@ -10,12 +10,12 @@ import { CallerConnection, type EngineConnection } from './caller-connection.ts'
 import { Corruption } from './corruption.ts'
 import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from './db.ts'
 import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
-import { EmbeddedUpkeep } from './embedded-upkeep.ts'
 import { FLUSH_TEXT, GroupCommit } from './group-commit.ts'
 import { START_MILLISECONDS_MAX, UPKEEP_STATEMENT_MILLISECONDS_MAX } from './limits.ts'
 import { NotificationListeners } from './notification-listeners.ts'
 import { Semaphore } from './semaphore.ts'
 import { createQueries, isPatient, type StoreConnection, sql, type TransactionOptions } from './sql.ts'
+import { EmbeddedUpkeep } from './upkeep/embedded-upkeep.ts'
 
 export interface EmbeddedOptions {
   /** The data folder, created when it does not exist. */

@@ -325,7 +325,7 @@ export async function readCloseBefore(
 /** Rows per statement. */
 const DELETED_MAX = 5_000
 
-/** Deletes some of the bars and gaps before a time. Returns how many: 0 when there are none. */
+/** Deletes some of the bars before a time. Returns how many: 0 when there are none. */
 export async function deleteCandles(db: Db, step: Step, beforeMilliseconds: number): Promise<number> {
   const old = await sql`
     delete from candles using (
@@ -342,8 +342,10 @@ export async function deleteCandles(db: Db, step: Step, beforeMilliseconds: numb
   return Number(old.numAffectedRows ?? 0)
 }
 
-export async function deleteCandleGaps(db: Db, beforeMilliseconds: number): Promise<void> {
-  await sql`delete from candle_gaps where until_at < ${beforeMilliseconds}::bigint`.execute(db.tables())
+/** Deletes the gaps that ended before a time. Returns how many. */
+export async function deleteCandleGaps(db: Db, beforeMilliseconds: number): Promise<number> {
+  const old = await sql`delete from candle_gaps where until_at < ${beforeMilliseconds}::bigint`.execute(db.tables())
+  return Number(old.numAffectedRows ?? 0)
 }
 
 function positionOf({ epoch, execution_number, counted_at }: PositionRow): CandlePosition | undefined {

@@ -1,7 +1,7 @@
 /** What PostgreSQL reads for pages of events and for the next events after a sequence, of a customer that has very many. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getEvent, listEvents, readEvents } from '../../../src/access/events/read.ts'
-import { EventRetention } from '../../../src/access/events/retention.ts'
+import { startEventRetention } from '../../../src/access/events/retention.ts'
 import { claimEndpoints } from '../../../src/access/webhook-endpoints/claims.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
@@ -129,7 +129,7 @@ describe.skipIf(!hasPostgres)('events on PostgreSQL, explained (needs PostgreSQL
 
   it('deleting reads a row of each customer, and what it deletes', async () => {
     const runOnce = async (days: number) => {
-      const retention = new EventRetention({ db, clock, log, days: () => days })
+      const retention = startEventRetention({ db, clock, log, days: () => days })
       await retention.settled()
       await retention.stop()
     }

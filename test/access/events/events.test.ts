@@ -1,7 +1,7 @@
 /** Customers' events over the REST API, and what the store writes of each transaction. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readEvents } from '../../../src/access/events/read.ts'
-import { EventRetention } from '../../../src/access/events/retention.ts'
+import { startEventRetention } from '../../../src/access/events/retention.ts'
 import { changeTransfers, insertTransfers, type NewTransfer } from '../../../src/money/transfers/store.ts'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
@@ -164,7 +164,7 @@ describe('events', () => {
     await sql`update events set created_at = created_at - interval '100 days'
       where customer_id = ${who.customerId} and sequence <= 2`.execute(node.db.tables())
     const { log } = captureLog()
-    const retention = new EventRetention({ db: node.db, clock: createSystemClock(), log, days: () => 90 })
+    const retention = startEventRetention({ db: node.db, clock: createSystemClock(), log, days: () => 90 })
     await retention.settled()
     await retention.stop()
     const expired = await who.call('GET', `${EVENTS}?after=1`)

@@ -1,7 +1,7 @@
 /** Metered usage in the store: writes that fail, lost processes, the sums by day, and who reads which usage. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Meter } from '../../../src/access/metering/meter.ts'
-import { UsageUpkeep } from '../../../src/access/metering/usage-upkeep.ts'
+import { startUsageUpkeep } from '../../../src/access/metering/usage-upkeep.ts'
 import { UsageWriter } from '../../../src/access/metering/usage-writer.ts'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
@@ -140,7 +140,7 @@ describe('written usage', () => {
     const clock = createSystemClock()
     const upkeeps = [400, 400, 22].map((days) => ({ days }))
     for (const { days } of upkeeps.slice(0, 2)) {
-      const upkeep = new UsageUpkeep({ db: node.db, clock, log: captureLog().log, days: () => days })
+      const upkeep = startUsageUpkeep({ db: node.db, clock, log: captureLog().log, days: () => days })
       await upkeep.settled()
       await upkeep.stop()
     }
@@ -150,7 +150,7 @@ describe('written usage', () => {
     `.execute(node.db.tables())
     expect(rows).toEqual([{ count: '0' }])
     expect(await usageOf(query)).toEqual(before)
-    const upkeep = new UsageUpkeep({ db: node.db, clock, log: captureLog().log, days: () => 20 })
+    const upkeep = startUsageUpkeep({ db: node.db, clock, log: captureLog().log, days: () => 20 })
     await upkeep.settled()
     await upkeep.stop()
     const kept = await usageOf(query)

@@ -1,5 +1,5 @@
 /** Starts what keeps customers' events for their time. */
-import { EventRetention } from '../../../access/events/retention.ts'
+import { startEventRetention } from '../../../access/events/retention.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { Db } from '../../../platform/store/db.ts'
@@ -16,6 +16,6 @@ interface EventParts {
 
 /** Requires a store with the current schema. */
 export function startEvents({ clock, log, lifecycle, current }: EventParts, db: Db): void {
-  const retention = new EventRetention({ db, clock, log, days: () => current.config['events.retention_days'] })
+  const retention = startEventRetention({ db, clock, log, days: () => current.config['events.retention_days'] })
   lifecycle.started('event retention', () => retention.stop())
 }

@@ -1,7 +1,7 @@
 /** Starts what writes and keeps the clients' usage. */
 import { hostname } from 'node:os'
 import type { Meter } from '../../../access/metering/meter.ts'
-import { UsageUpkeep } from '../../../access/metering/usage-upkeep.ts'
+import { startUsageUpkeep } from '../../../access/metering/usage-upkeep.ts'
 import { UsageWriter } from '../../../access/metering/usage-writer.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -34,7 +34,7 @@ export function createUsageWriter(parts: MeteringParts, db: Db, hub: () => Hub):
 }
 
 /** Requires a store with the current schema. */
-export function startUsageUpkeep({ clock, log, lifecycle, current }: MeteringParts, db: Db): void {
-  const upkeep = new UsageUpkeep({ db, clock, log, days: () => current.config['metering.retention_days'] })
+export function startMeteringUpkeep({ clock, log, lifecycle, current }: MeteringParts, db: Db): void {
+  const upkeep = startUsageUpkeep({ db, clock, log, days: () => current.config['metering.retention_days'] })
   lifecycle.started('usage upkeep', () => upkeep.stop())
 }

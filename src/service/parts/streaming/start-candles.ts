@@ -6,7 +6,7 @@ import type { Db } from '../../../platform/store/db.ts'
 import type { WrittenMarket } from '../../../streaming/candles/candle-counter.ts'
 import { CandleReader } from '../../../streaming/candles/candle-reader.ts'
 import { CandleWriter } from '../../../streaming/candles/candle-writer.ts'
-import { CandleRetention } from '../../../streaming/candles/retention.ts'
+import { startCandleRetention } from '../../../streaming/candles/retention.ts'
 import type { FeedLeadership } from '../../../streaming/markets/feed-leadership.ts'
 import type { Markets } from '../../../streaming/markets/market-changes.ts'
 import { hasRole } from '../../config/roles.ts'
@@ -51,7 +51,7 @@ export function createCandles(
     reader,
     startWriting() {
       if (!hasRole(config, 'feed')) return
-      const retention = new CandleRetention({ db, clock, log, retentionDays })
+      const retention = startCandleRetention({ db, clock, log, retentionDays })
       lifecycle.started('candle retention', () => retention.stop())
       writer = new CandleWriter({ db, clock, log, metrics, written })
     },

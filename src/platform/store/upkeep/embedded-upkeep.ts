@@ -4,9 +4,9 @@
  * is one statement, started while no caller waits. Only the log's size forces a checkpoint. A failed statement is
  * logged and repeated at the next check.
  */
-import type { Clock, Timer } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import { UPKEEP_MILLISECONDS } from './limits.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import { UPKEEP_MILLISECONDS } from '../limits.ts'
 
 /** 16 MB each: a checkpoint when the store is idle, and one in any case. Recovery reads as much after a crash. */
 const IDLE_LOG_SEGMENTS = 4
