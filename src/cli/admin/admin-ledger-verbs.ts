@@ -1,5 +1,6 @@
 /** The operator's verbs about the ledger. How a statement is written, for people and as CSV, is here too. */
 
+import { csvField } from '../../platform/base/csv.ts'
 import { printable } from '../terminal/styled-line.ts'
 import { tableLines } from '../terminal/table.ts'
 import { type AdminNoun, textOf, timeOf } from './admin-verb.ts'
@@ -152,11 +153,11 @@ function legOf(text: string) {
   return { asset, amount, ...(direction === undefined ? {} : { direction }) }
 }
 
-/** Per asset an opening row, the lines, and a closing row. No value holds a comma, a quote or a line end. */
+/** Per asset an opening row, the lines, and a closing row. */
 function statementCsv({ from, to, assets }: Statement): string {
   const header = ['entry', 'asset', ...LINE_COLUMNS]
   const row = (entry: string, asset: string, line: Line) =>
-    [entry, asset, ...LINE_COLUMNS.map((column) => line[column] ?? '')].join(',')
+    [entry, asset, ...LINE_COLUMNS.map((column) => line[column] ?? '')].map(csvField).join(',')
   const rows = assets.flatMap(({ asset, opening, lines, closing }) => [
     row('opening', asset, { created_at: from, balance: opening.balance }),
     ...lines.map((line) => row('line', asset, line)),

@@ -2,6 +2,7 @@
  * The exported tables' columns in each layout, and a row's values in each. Prices and amounts are exact: text with the
  * market's decimals, or unscaled integers with their scale.
  */
+import { csvField } from '../../../platform/base/csv.ts'
 import { formatDecimal, type Scaled } from '../../../platform/base/decimal.ts'
 import type { MarketDefinition } from '../../market/event.ts'
 import { type ExportRow, sideText } from '../export-rows.ts'
@@ -97,6 +98,5 @@ export function csvLine(cells: readonly CellValue[]): string {
 function csvText(value: CellValue): string {
   if (value === undefined) return ''
   if (typeof value === 'object') return formatDecimal(value.unscaled, value.scale)
-  const text = String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return typeof value === 'string' ? csvField(value) : String(value)
 }
