@@ -1,4 +1,4 @@
-/** CSV files (RFC 4180), made in the browser from a page's data. */
+/** CSV text (RFC 4180) from a page's data. Pure. */
 
 /** The characters with which a spreadsheet's formula can begin, full-width forms included. */
 const FORMULA_START = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
@@ -15,13 +15,4 @@ export function csvText(header: readonly string[], rows: readonly (readonly stri
 function cell(value: string): string {
   const safe = FORMULA_START.test(value) && !NUMBER.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-export function saveFile(name: string, text: string, type = 'text/csv;charset=utf-8'): void {
-  const url = URL.createObjectURL(new Blob([text], { type }))
-  const anchor = document.createElement('a')
-  anchor.href = url
-  anchor.download = name
-  anchor.click()
-  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }

@@ -1,8 +1,9 @@
 /** Saves a whole list with its current filters as CSV, page by page. */
 import { useState } from 'preact/hooks'
 import { getAll, Problem, type Query } from '../base/api.ts'
-import { csvText, saveFile } from '../base/csv.ts'
+import { csvText } from '../base/csv.ts'
 import type { ItemOf, ListPath } from '../base/operator-api.ts'
+import { saveFile } from '../base/save-file.ts'
 import { Icon } from './icons.tsx'
 import { report } from './toast.tsx'
 
