@@ -142,7 +142,7 @@ export class RestNode {
     const refreshDirectory = () => loader.refresh()
     const quotas = createQuotas(metrics, live)
     const routes: DeclaredRoute[] = []
-    const hub = options.hub ?? { listedMarkets: [], market: () => undefined, marketList: '' }
+    const hub = options.hub ?? { listedMarkets: [], market: () => undefined, marketList: () => '' }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const encryptionKey = options.hasEncryptionKey === false ? undefined : ENCRYPTION_KEY
     const candles = options.candles ?? new CandleReader({ db, clock, retentionDays: () => 400 })

@@ -199,8 +199,8 @@ export class Hub implements SessionHost {
     return this.served.get(symbol)
   }
 
-  get marketList(): string {
-    return this.served.listText
+  marketList(plans: HeldPlans): string {
+    return this.served.listText(plans)
   }
 
   /** Serves a market from now on. */

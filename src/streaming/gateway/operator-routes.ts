@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { NO_PLANS } from '../../access/clients/plans/plan.ts'
 import { millisecondText, nanosecondText } from '../../platform/base/clock.ts'
 import { formatDecimal } from '../../platform/base/decimal.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
@@ -77,7 +78,8 @@ function registerMarketRoutes(
 
 function marketOf(hub: Hub, symbol: string): MarketStream {
   const market = hub.market(symbol)
-  if (market === undefined) throw new Problem('not_found', `there is no market with this symbol: ${hub.marketList}`)
+  if (market === undefined)
+    throw new Problem('not_found', `there is no market with this symbol: ${hub.marketList(NO_PLANS)}`)
   return market
 }
 

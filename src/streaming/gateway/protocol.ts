@@ -4,6 +4,7 @@
  * has an effect. A reply to subscribe or unsubscribe is bounded by its request: twice the bytes in each entry and 220
  * more, for up to `entriesMax` entries, and once the market list.
  */
+import { type HeldPlans, includesMarket } from '../../access/clients/plans/plan.ts'
 import {
   CHANNELS,
   type ChannelType,
@@ -30,8 +31,8 @@ export interface ChannelKey extends ChannelParams {
 export interface RequestRules {
   /** Whether a symbol names a market on this node. */
   isMarket(symbol: string): boolean
-  /** The result of `marketListText`. */
-  readonly marketList: string
+  /** The result of `marketListText` for the client's plans. */
+  marketList(): string
   /** Maximum elements in one message's `channels`. */
   readonly entriesMax: number
   /** Only with the extended protocol. */
@@ -86,12 +87,16 @@ export function noEffect(message: string): Pick<EntryOutcome, 'problem'> {
 /** Maximum names in `marketListText`: enough to recognise a misspelt one. */
 const LISTED_MARKETS_MAX = 20
 
-/** A market list with bounded length, for the message about an unknown one. */
-export function marketListText(symbols: Iterable<string>): string {
-  const sorted = [...symbols].sort()
+/**
+ * A market list with bounded length, for the message about an unknown one. Markets outside the plans are not listed.
+ * @param sorted all symbols, in alphabetical order
+ */
+export function marketListText(sorted: readonly string[], plans: HeldPlans): string {
   if (sorted.length === 0) return 'there are no markets'
-  const more = sorted.length - LISTED_MARKETS_MAX
-  return `the markets are ${sorted.slice(0, LISTED_MARKETS_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const included = sorted.filter((symbol) => includesMarket(plans, symbol))
+  if (included.length === 0) return 'the plan includes no market on this node'
+  const more = included.length - LISTED_MARKETS_MAX
+  return `the markets are ${included.slice(0, LISTED_MARKETS_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Parses and validates one message. */
@@ -153,7 +158,7 @@ function checkMarkets({ isMarket, marketList }: RequestRules): CheckMarket {
   let isListed = false
   return (symbol) => {
     if (isMarket(symbol)) return undefined
-    const list = isListed ? '' : `; ${marketList}`
+    const list = isListed ? '' : `; ${marketList()}`
     isListed = true
     return paramsProblem(`params.market names no market: ${shown(symbol)}${list}`)
   }

@@ -60,11 +60,11 @@ export interface HubSettings extends SessionLimits {
 export interface RequestsHost {
   readonly clock: Clock
   readonly limits: SessionLimits
-  /** The result of `marketListText`. */
-  readonly marketList: string
   /** Absent: no connection can follow events. */
   readonly events: EventStreams | undefined
   market(symbol: string): MarketStream | undefined
+  /** The result of `marketListText`. */
+  marketList(plans: HeldPlans): string
   /** The plans that bound what a token may use. */
   plansOf(token: AccessToken): HeldPlans
   /** What a customer or client uses. */
@@ -139,7 +139,7 @@ export class Requests {
     const host = this.#host
     const request = parseRequest(data, isBinary, {
       isMarket: (symbol) => host.market(symbol) !== undefined,
-      marketList: host.marketList,
+      marketList: () => host.marketList(this.#plans),
       entriesMax: host.limits.subscriptionsMax,
       extended: this.#options.extended,
     })

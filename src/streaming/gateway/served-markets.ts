@@ -2,6 +2,7 @@
  * The markets that a hub serves: those followed by this process, with their subscriptions, and the cold ones, which are
  * followed as soon as a session or a request names them.
  */
+import type { HeldPlans } from '../../access/clients/plans/plan.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import type { MarketState, MarketStream } from './market-stream.ts'
 import { marketListText } from './protocol.ts'
@@ -41,8 +42,8 @@ export class ServedMarkets {
   /** The followed markets by symbol. */
   readonly streams: ReadonlyMap<string, MarketStream> = this.#streams
   readonly #cold = new Map<string, Replica>()
-  /** Created when it is first needed. */
-  #listText: string | undefined
+  /** All of them in alphabetical order. Created when it is first needed. */
+  #symbols: readonly string[] | undefined
 
   /** @param following absent where every market is followed */
   constructor(create: (replica: Replica) => MarketStream, following: MarketFollowing | undefined) {
@@ -58,9 +59,9 @@ export class ServedMarkets {
     return [...followed, ...[...this.#cold.values()].map((replica) => this.#listCold(replica))]
   }
 
-  get listText(): string {
-    this.#listText ??= marketListText([...this.#streams.keys(), ...this.#cold.keys()])
-    return this.#listText
+  listText(plans: HeldPlans): string {
+    this.#symbols ??= [...this.#streams.keys(), ...this.#cold.keys()].sort()
+    return marketListText(this.#symbols, plans)
   }
 
   /** A market, which counts as wanted. */
@@ -89,7 +90,7 @@ export class ServedMarkets {
 
   add(replica: Replica): void {
     const { symbol } = replica.market
-    this.#listText = undefined
+    this.#symbols = undefined
     if (this.#following?.has(symbol) === false) this.#cold.set(symbol, replica)
     else this.#streams.set(symbol, this.#create(replica))
   }
@@ -97,7 +98,7 @@ export class ServedMarkets {
   /** Returns the market, if it was followed. */
   remove(symbol: string): MarketStream | undefined {
     const stream = this.#streams.get(symbol)
-    this.#listText = undefined
+    this.#symbols = undefined
     this.#cold.delete(symbol)
     this.#streams.delete(symbol)
     stream?.stop()

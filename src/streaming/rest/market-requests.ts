@@ -60,12 +60,15 @@ export function wantedMarket(
   { hub }: MarketRequestOptions,
 ): MarketStream {
   const { market: symbol } = (request as ByMarket).params
+  const { plans } = callerOf(request)
   for (const type of channels) {
-    const refusal = planRefusal(callerOf(request).plans, type, symbol)
+    const refusal = planRefusal(plans, type, symbol)
     if (refusal !== undefined) throw new Problem('not_allowed', refusal)
   }
   const market = hub.market(symbol)
-  if (market === undefined) throw new Problem('not_found', `there is no market with this name: ${hub.marketList}`)
+  if (market === undefined) {
+    throw new Problem('not_found', `there is no market with this name: ${hub.marketList(plans)}`)
+  }
   return market
 }
 

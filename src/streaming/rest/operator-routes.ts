@@ -3,6 +3,7 @@
  * been authenticated as the operator.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { NO_PLANS } from '../../access/clients/plans/plan.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { RawJson, WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
 import type { CandleReader } from '../candles/candle-reader.ts'
@@ -34,6 +35,7 @@ export function registerMarketDataOperatorRoutes(
 
 function marketOf(hub: MarketDataOperatorOptions['hub'], { params }: FastifyRequest): MarketStream {
   const market = hub.market((params as { readonly symbol: string }).symbol)
-  if (market === undefined) throw new Problem('not_found', `there is no market with this symbol: ${hub.marketList}`)
+  if (market === undefined)
+    throw new Problem('not_found', `there is no market with this symbol: ${hub.marketList(NO_PLANS)}`)
   return market
 }

@@ -55,6 +55,18 @@ describe('a plan', () => {
     expect(fourth).toEqual({ type: 'heartbeat', success: true })
   })
 
+  it('the error for an unknown market lists the markets of the plan', () => {
+    const unknown = { type: 'market_data', params: { market: 'NOTUSD' } }
+    const stream = new PlannedStream({ markets: ['AAAUSD', 'BBBUSD'] })
+    const client = stream.connect()
+    const listed = () => entriesOf(client.ask(subscribeTo(unknown)))[0]?.message
+    expect(listed()).toBe('params.market names no market: "NOTUSD"; the markets are AAAUSD, BBBUSD')
+    stream.plan({ markets: new Set(['AAAUSD', 'BBBUSD']) }, { markets: new Set(['BBBUSD', 'CCCUSD']) })
+    expect(listed()).toBe('params.market names no market: "NOTUSD"; the markets are BBBUSD')
+    stream.plan({ markets: new Set(['CCCUSD']) })
+    expect(listed()).toBe('params.market names no market: "NOTUSD"; the plan includes no market on this node')
+  })
+
   it('a client’s own plan narrows its customer’s', () => {
     const stream = new PlannedStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.plan({ depthMax: 25 }, { markets: new Set(['BBBUSD']), depthMax: 100 })

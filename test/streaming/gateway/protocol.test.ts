@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { NO_PLANS } from '../../../src/access/clients/plans/plan.ts'
 import {
   entriesReply,
   errorReply,
@@ -17,7 +18,7 @@ const MARKETS = ['AAAUSD', 'BBBUSD']
 const ENTRIES_MAX = 1_000
 const RULES: RequestRules = {
   isMarket: (symbol) => MARKETS.includes(symbol),
-  marketList: marketListText(MARKETS),
+  marketList: () => marketListText(MARKETS, NO_PLANS),
   entriesMax: ENTRIES_MAX,
   extended: undefined,
 }
@@ -290,7 +291,7 @@ describe('an entry', () => {
     const rules = {
       ...RULES,
       isMarket: (symbol: string) => markets.includes(symbol),
-      marketList: marketListText(markets),
+      marketList: () => marketListText(markets, NO_PLANS),
     }
     const control = JSON.stringify('\u0001'.repeat(60))
     const sent = [
@@ -318,10 +319,10 @@ describe('an entry', () => {
 
 test('the list of markets has twenty names and the number of the others', () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `M${String(index).padStart(2, '0')}`)
-  expect(marketListText([])).toBe('there are no markets')
-  expect(marketListText(['B', 'A'])).toBe('the markets are A, B')
-  expect(marketListText(names(20))).toBe(`the markets are ${names(20).join(', ')}`)
-  expect(marketListText(names(23))).toBe(`the markets are ${names(20).join(', ')} and 3 more`)
+  expect(marketListText([], NO_PLANS)).toBe('there are no markets')
+  expect(marketListText(['A', 'B'], NO_PLANS)).toBe('the markets are A, B')
+  expect(marketListText(names(20), NO_PLANS)).toBe(`the markets are ${names(20).join(', ')}`)
+  expect(marketListText(names(23), NO_PLANS)).toBe(`the markets are ${names(20).join(', ')} and 3 more`)
 })
 
 test('subscription_list ignores all other members', () => {

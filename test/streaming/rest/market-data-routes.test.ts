@@ -86,7 +86,7 @@ describe('GET /v2/markets/{market}/order-book', () => {
 
   it('a book is served at the plan’s depth, and refused for a market or channel outside the plan', async () => {
     stream.snapshot(deepBook(30, 10))
-    const plan = { name: 'rest', markets: ['AAAUSD'], channels: ['market_data'], depth_max: 5 }
+    const plan = { name: 'rest', markets: ['AAAUSD', 'NOTUSD'], channels: ['market_data'], depth_max: 5 }
     await node.operator('POST', '/plans', plan)
     await node.operator('PATCH', `/customers/${customer.customerId}`, { plan: 'rest' })
     const answers = []
@@ -96,10 +96,12 @@ describe('GET /v2/markets/{market}/order-book', () => {
       [5, 5],
       [1, 1],
     ])
-    const refused = [await get('OLDUSD/order-book'), await get('AAAUSD/trades')]
+    const refused = [await get('OLDUSD/order-book'), await get('AAAUSD/trades'), await get('NOTUSD/order-book')]
     expect(refused.map(({ status, body }) => [status, body.detail])).toEqual([
       [403, 'the plan rest does not include the market OLDUSD'],
       [403, 'the plan rest does not include the channel execution_data'],
+      // Other markets on the node are not in the plan.
+      [404, 'there is no market with this name: the markets are AAAUSD'],
     ])
     const { body } = await customer.call('GET', '/v2/markets')
     expect(body.items.map(({ market }: { market: string }) => market)).toEqual(['AAAUSD'])
