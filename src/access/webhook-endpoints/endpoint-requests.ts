@@ -52,6 +52,7 @@ export class EndpointRequests {
       secrets: this.#secrets,
       allowPrivate: allowPrivate(),
       isCustomers: true,
+      agent: this.#agent,
     } as const
     const reply = await postSigned(
       endpoint,

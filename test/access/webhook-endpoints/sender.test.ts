@@ -184,6 +184,22 @@ it('a name that resolves to a private address gets no request', async () => {
   expect(stand.received).toEqual([])
 })
 
+it('the requests of a round share their connections', async () => {
+  const customer = await stand.node.newCustomer()
+  await stand.newEndpoint(customer)
+  await stand.sender.start()
+  const ports = new Set<number | undefined>()
+  stand.answer = () => (_, response) => {
+    ports.add(response.socket?.remotePort)
+    response.writeHead(200).end()
+  }
+  const names = Array.from({ length: 100 }, (_, index) => `object ${index}`)
+  await stand.addEvents(customer.customerId, names)
+  await stand.until('the requests', () => stand.received.length === names.length)
+  // A round's requests at a time, and one round more in case that the first one has read only a part.
+  expect(ports.size).toBeLessThanOrEqual(16)
+})
+
 it('a redirect is a failure and is not followed', async () => {
   const customer = await stand.node.newCustomer()
   const endpoint = await stand.newEndpoint(customer)
