@@ -6,9 +6,9 @@ import { type EventType, readableObjects } from '../../contract/event-types.ts'
 import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db, Kysely } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
-import { isMadeWithin } from '../../platform/store/page.ts'
+import type { Range } from '../../platform/store/page.ts'
 import { objectText, readItemText, type TextPage } from '../../platform/store/page-text.ts'
-import { sql } from '../../platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { EVENT_ID, EVENT_ITEM, sequenceIn } from './document.ts'
 import type { EVENT_FILTERS } from './schemas.ts'
 import type { EventTables } from './tables.ts'
@@ -132,15 +132,10 @@ export async function listEvents(
   left satisfies AllApplied
   const { customerId, scopes } = reader
   let query = visibleTo(tables, { customerId, scopes: undefined })
-  if (created_at !== undefined) query = query.where(isMadeWithin(created_at))
+  if (created_at !== undefined) query = query.where(isMadeWithin(customerId, created_at))
   if (after !== undefined) {
     await requireKept(db, customerId, after)
     query = query.where('sequence', '>', after.toString())
-    // The list's order begins with the time, and no event after this one is earlier.
-    query = query.where(
-      sql<boolean>`created_at >= coalesce((
-        select created_at from events where customer_id = ${customerId} and sequence = ${after.toString()}), '-infinity')`,
-    )
   }
   const objects = scopes === undefined ? undefined : readableObjects(scopes)
   return await readFilteredPage(tables, {
@@ -150,8 +145,43 @@ export async function listEvents(
       { column: 'object_type', type: 'text', values: objects },
     ],
     item: EVENT_ITEM,
-    request: { ...paging, operation: 'listEvents', owner: customerId, filters: binding, idType: 'bigint' },
+    request: {
+      ...paging,
+      operation: 'listEvents',
+      owner: customerId,
+      filters: binding,
+      idType: 'bigint',
+      indexes: 'id',
+    },
   })
+}
+
+/** The condition for an event made within a range, by its sequence: no index has the times. */
+function isMadeWithin(customerId: string, { from, until, isEmpty }: Range): RawBuilder<boolean> {
+  if (isEmpty) return sql<boolean>`false`
+  return sql<boolean>`
+    ${from === undefined ? sql`true` : sql`sequence >= ${firstSequence(customerId, sql`created_at < ${from}`)}`}
+    and ${until === undefined ? sql`true` : sql`sequence < ${firstSequence(customerId, sql`created_at <= ${until}`)}`}`
+}
+
+/**
+ * The first sequence that is not before a time, or the one after the last. Times never descend and sequences have no gap,
+ * so halving finds it: 20 rows of a million are read. Null: there are no events.
+ */
+function firstSequence(customerId: string, isBefore: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
+    with recursive part (low, high) as (
+      select min(sequence), max(sequence) + 1 from events where customer_id = ${customerId}
+      union all
+      select case when is_before then middle + 1 else low end, case when is_before then high else middle end
+      from part cross join lateral (
+        select sequence as middle, ${isBefore} as is_before from events
+        where customer_id = ${customerId} and sequence >= (low + high) / 2 order by sequence limit 1
+      ) as tested
+      where low < high
+    )
+    select low from part where low = high
+  )`
 }
 
 /** The events with their sequence as the list's id. */

@@ -28,8 +28,9 @@ export const PAGE_BYTES_MAX = 2_097_152
  * - `filters`: (owner, column, column, created_at, id nulls first), for two, or for a filter that is the index's own
  *   condition.
  * - `all`: (created_at nulls first, id nulls first), for all owners' records.
+ * - `id`: (owner, id), where no id is before an earlier record's. `created_at` is not compared.
  */
-export type PageIndexes = keyof typeof NULLS
+export type PageIndexes = keyof typeof NULLS | 'id'
 
 const NULLS = {
   owner: { createdAtFirst: false, idFirst: false },
@@ -223,6 +224,7 @@ export function isAfterCursor(request: PageRequest): RawBuilder<boolean> {
   const { createdAt, id } = columnsOf(request)
   const position = decodeCursor(pageCursor, request, idType)
   const comparison = sql.raw(order === 'ASC' ? '>' : '<')
+  if (request.indexes === 'id') return sql<boolean>`${id} ${comparison} ${hidden(position.id, idType)}`
   const values = sql`(${hidden(position.createdAt, 'timestamptz')}, ${hidden(position.id, idType)})`
   return sql<boolean>`(${createdAt}, ${id}) ${comparison} ${values}`
 }
@@ -247,10 +249,11 @@ function orderOf(
   createdAt: RawBuilder<unknown>,
   id: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const { createdAtFirst, idFirst } = NULLS[indexes]
-  // Read backwards, an index has its nulls at the other end.
   const isAscending = order === 'ASC'
   const direction = sql.raw(isAscending ? 'asc' : 'desc')
+  if (indexes === 'id') return sql`${id} ${direction}`
+  const { createdAtFirst, idFirst } = NULLS[indexes]
+  // Read backwards, an index has its nulls at the other end.
   const nulls = (areFirst: boolean) => sql.raw(areFirst === isAscending ? 'nulls first' : 'nulls last')
   return sql`${createdAt} ${direction} ${nulls(createdAtFirst)}, ${id} ${direction} ${nulls(idFirst)}`
 }

@@ -91,6 +91,17 @@ describe.skipIf(!hasPostgres)('events on PostgreSQL, explained (needs PostgreSQL
     )
   })
 
+  it('a page of a range of times costs the same at every place', async () => {
+    for (const share of [0, 0.5, 0.999]) {
+      const from = new Date(Date.UTC(2026, 10, 1) + Math.floor((COUNT / 10) * share)).toISOString()
+      const created_at = { from, until: '2026-11-02T00:00:00.000Z', isEmpty: false }
+      for (const order of ['ASC', 'DESC'] as const) {
+        const rows = await rowsOf(`from ${share} ${order}`, () => page({ created_at }, undefined, order))
+        expect(rows).toBeLessThan(2_000)
+      }
+    }
+  })
+
   it('a page of a rare type, and one for a reader who may see little, examines a bounded number', async () => {
     const filters = { types: ['identity.account.approved'] }
     const max = EXAMINED_MAX + ROWS_OF_AN_ITEM_MAX * (LIMIT + 1)

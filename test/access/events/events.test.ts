@@ -99,6 +99,36 @@ describe('events', () => {
     ])
   })
 
+  it('a range of times finds the events within it, also where many have one time and the oldest are deleted', async () => {
+    const who = await node.newCustomer()
+    const times = [0, 0, 1, 3, 3, 3, 4, 7, 9, 9, 9].map((at) => new Date(Date.UTC(2026, 10, 28, 10) + at).toISOString())
+    const tables = node.db.tables()
+    await sql`delete from events where customer_id = ${who.customerId}`.execute(tables)
+    await sql`
+      insert into events (customer_id, sequence, type, object_type, object_id, changed_at, created_at)
+      select ${who.customerId}::uuid, 4 + place, 'auth.secret.created', 'secret', gen_random_uuid(), time, time
+      from unnest(${times}::timestamptz[]) with ordinality as made (time, place)
+    `.execute(tables)
+    const sequencesOf = async (query: string): Promise<number[]> =>
+      (await list(who, query)).items.map(({ sequence }: { sequence: number }) => sequence)
+    for (let from = -1; from <= 10; from++) {
+      const ends = [from, from + 2, from + 5]
+      for (const [index, until] of ends.entries()) {
+        const [low, high] = [from, until].map((at) => new Date(Date.UTC(2026, 10, 28, 10) + at).toISOString())
+        const [after, before] = index === 1 ? (['gt', 'lt'] as const) : (['gte', 'lte'] as const)
+        const isWithin = (time: string) =>
+          (index === 1 ? time > `${low}` : time >= `${low}`) && (index === 1 ? time < `${high}` : time <= `${high}`)
+        const wanted = times.flatMap((time, at) => (isWithin(time) ? [5 + at] : []))
+        const range = `created_at.${after}=${low}&created_at.${before}=${high}`
+        expect([range, await sequencesOf(range)]).toEqual([range, wanted])
+        expect([range, await sequencesOf(`${range}&order=DESC&limit=2`)]).toEqual([
+          range,
+          wanted.toReversed().slice(0, 2),
+        ])
+      }
+    }
+  })
+
   it('an event has every character of a ref_id', async () => {
     const who = await node.newCustomer()
     const refId = 'a\nb\r\t"c" \\n \\ (d,) {e}, €'

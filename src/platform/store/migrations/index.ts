@@ -63,6 +63,7 @@ import { plans } from './202611281950-plans.ts'
 import { lighterEvents } from './202611282155-lighter-events.ts'
 import { candles } from './202611282200-candles.ts'
 import { usage } from './202611282240-usage.ts'
+import { eventsBySequence } from './202611290150-events-by-sequence.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -130,4 +131,5 @@ export const MIGRATIONS: readonly Migration[] = [
   lighterEvents,
   candles,
   usage,
+  eventsBySequence,
 ]
