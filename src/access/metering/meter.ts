@@ -1,9 +1,9 @@
 /**
- * What clients use, counted in this process: per client, market and channel. A counter is only added to. `take` returns
- * the differences since the last call, and forgets clients without a connection.
+ * What clients use, counted in this process: per client, market and channel. A counter is only added to. `take` passes
+ * on the differences since the last call, and forgets clients without a connection.
  */
 import type { Clock } from '../../platform/base/clock.ts'
-import { wait } from '../../platform/base/time-limit.ts'
+import { tickEnd } from '../../platform/base/time-limit.ts'
 
 export interface UsageSums {
   messages: number
@@ -25,8 +25,8 @@ export interface UsageRow extends Readonly<UsageSums> {
 /** Replies, notices and control frames, connection time and REST requests. */
 const CONTROL = 'control'
 
-/** Clients visited per tick by `take`. */
-const CLIENTS_PER_TICK = 250
+/** Counters visited per tick by `take`, and those of one more client. */
+const CELLS_PER_TICK = 1_000
 
 /** One client's counters for one channel. */
 export class UsageCell implements UsageSums {
@@ -69,6 +69,10 @@ export class ClientUsage {
   readonly #cells = new Map<string, UsageCell>()
   #connections = 0
   #countedMilliseconds = 0
+
+  get cellCount(): number {
+    return 1 + this.#cells.size
+  }
 
   /** Connections whose time is counted. */
   get connections(): number {
@@ -140,17 +144,18 @@ export class Meter {
     for (const row of rows) addSums(this.of(row).of(row.market, row.channel), row)
   }
 
-  /** What was counted since the last call, a limited number of clients per tick. */
-  async take(): Promise<UsageRow[]> {
-    const rows: UsageRow[] = []
+  /** Passes on what was counted since the last call, a limited number of rows per tick. */
+  async take(use: (row: UsageRow) => void): Promise<void> {
     let visited = 0
     for (const [clientId, { customerId, usage }] of this.#clients) {
-      if (++visited % CLIENTS_PER_TICK === 0) await wait(this.#clock, 0)
       const now = this.#clock.monotonicMilliseconds()
-      for (const taken of usage.take(now)) rows.push({ customerId, clientId, ...taken })
+      for (const taken of usage.take(now)) use({ customerId, clientId, ...taken })
       if (usage.connections === 0) this.#clients.delete(clientId)
+      visited += usage.cellCount
+      if (visited < CELLS_PER_TICK) continue
+      visited = 0
+      await tickEnd(this.#clock)
     }
-    return rows
   }
 }
 

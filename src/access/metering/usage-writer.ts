@@ -39,6 +39,7 @@ export interface UsageWriterOptions {
 /** One row's sums in its hour. */
 interface HourRow extends UsageSums, Pick<UsageRow, 'customerId' | 'clientId' | 'market' | 'channel'> {
   readonly hourMilliseconds: number
+  readonly writerId: string
   isChanged: boolean
 }
 
@@ -51,6 +52,7 @@ const COLUMNS: readonly Column<HourRow>[] = [
   ['client_id', 'text', ({ clientId }) => clientId],
   ['customer_id', 'uuid', ({ customerId }) => customerId],
   ['hour', 'timestamptz', ({ hourMilliseconds }) => timeText(hourMilliseconds)],
+  ['run_id', 'uuid', ({ writerId }) => writerId],
   ['market', 'text', ({ market }) => market],
   ['channel', 'text', ({ channel }) => channel],
   ['messages', 'bigint', ({ messages }) => String(messages)],
@@ -64,6 +66,8 @@ export class UsageWriter {
   readonly #runId = newId()
   readonly #failures: Counter
   #hourMilliseconds: number
+  /** Of the rows in progress. Another one when the wall clock has stepped back, because these hours have rows already. */
+  #writerId: string = this.#runId
   /** The hour in progress, by market, channel and client. */
   #rows = new Map<string, HourRow>()
   /** Unwritten rows of finished hours. */
@@ -144,7 +148,7 @@ export class UsageWriter {
     const countedMilliseconds = clock.wallInstant().milliseconds
     try {
       await prepare()
-      this.#add(await meter.take())
+      await meter.take((row) => this.#add(row))
       this.#endHour(countedMilliseconds)
       const unwritten = this.#unwritten
       for (let first = 0; first < unwritten.length; first += ROWS_PER_STATEMENT) {
@@ -156,30 +160,30 @@ export class UsageWriter {
       return true
     } catch (error) {
       this.#failures.inc()
-      reportFailure(log, error, 'metered usage was not written. It is kept for the next write')
+      const fate = this.#isStopped ? 'It is lost with this process' : 'It is kept for the next write'
+      reportFailure(log, error, `metered usage was not written. ${fate}`)
       return false
     }
   }
 
-  #add(taken: readonly UsageRow[]): void {
-    for (const { customerId, clientId, market, channel, ...sums } of taken) {
-      const key = `${market} ${channel} ${clientId}`
-      let row = this.#rows.get(key)
-      if (row === undefined) {
-        const none = { messages: 0, bytes: 0, connectionMilliseconds: 0, restRequests: 0 }
-        const hourMilliseconds = this.#hourMilliseconds
-        row = { hourMilliseconds, customerId, clientId, market, channel, ...none, isChanged: true }
-        this.#rows.set(key, row)
-      }
-      addSums(row, sums)
-      row.isChanged = true
+  #add({ customerId, clientId, market, channel, ...sums }: UsageRow): void {
+    const key = `${market} ${channel} ${clientId}`
+    let row = this.#rows.get(key)
+    if (row === undefined) {
+      const none = { messages: 0, bytes: 0, connectionMilliseconds: 0, restRequests: 0 }
+      const [hourMilliseconds, writerId] = [this.#hourMilliseconds, this.#writerId]
+      row = { hourMilliseconds, writerId, customerId, clientId, market, channel, ...none, isChanged: true }
+      this.#rows.set(key, row)
     }
+    addSums(row, sums)
+    row.isChanged = true
   }
 
-  /** Begins the next hour, if the one in progress has ended. What was counted until now belongs to the ended one. */
+  /** Begins another hour, if the wall clock shows one. What was counted until now belongs to the one in progress. */
   #endHour(nowMilliseconds: number): void {
     const hour = hourOf(nowMilliseconds)
-    if (hour <= this.#hourMilliseconds || this.#finished.length > ROWS_FINISHED_MAX) return
+    if (hour === this.#hourMilliseconds || this.#finished.length > ROWS_FINISHED_MAX) return
+    if (hour < this.#hourMilliseconds) this.#writerId = newId()
     this.#finished = this.#unwritten
     this.#rows = new Map()
     this.#hourMilliseconds = hour
@@ -187,7 +191,7 @@ export class UsageWriter {
 
   async #writeRows(rows: readonly HourRow[]): Promise<void> {
     await sql`
-      ${inserting('usage_hours', rows, COLUMNS, { run_id: sql`${this.#runId}::uuid` })}
+      ${inserting('usage_hours', rows, COLUMNS)}
       on conflict (customer_id, hour, client_id, market, channel, run_id) do update set
         messages = excluded.messages, bytes = excluded.bytes, connection_ms = excluded.connection_ms,
         rest_requests = excluded.rest_requests

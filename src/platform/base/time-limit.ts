@@ -13,6 +13,11 @@ export function wait(clock: Clock, milliseconds: number): Promise<void> {
   })
 }
 
+/** Resolves at the end of this event-loop tick. Long work in slices waits for it between two of them. */
+export function tickEnd(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.endOfTick(resolve))
+}
+
 /** Resolves after the delay, or as soon as the signal is aborted. */
 export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -20,7 +20,6 @@ import {
 import { HolderCounts } from './session-index.ts'
 import { COUNTS_MILLISECONDS } from './shared-counts.ts'
 import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts'
-import { USAGE_LOST_MILLISECONDS } from './writes/usage-report.ts'
 
 /** Time between two pings, and how much later a second may end and still count. */
 const CHECK_MILLISECONDS = 1_000
@@ -62,7 +61,7 @@ export class GatewayProcesses implements ServedConnections {
         },
         counted: (counts: ConnectionCounts) => this.#count(counted, counts),
         used: (rows: readonly UsageRow[]) => options.meter.add(rows),
-        usageLost: () => options.onUsageLost(options.clock.wallInstant().milliseconds - USAGE_LOST_MILLISECONDS),
+        usageLost: options.onUsageLost,
         ended: () => {
           ends.inc()
           this.#countsChanged(counted.holders.holderIds)

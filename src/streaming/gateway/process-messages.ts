@@ -2,13 +2,13 @@
  * Messages between the main process and a gateway process, besides the pipe's bus, directory and configuration. Both
  * are on one release.
  */
-import type { UsageRow } from '../../access/metering/meter.ts'
 import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
 import type { TlsContext } from '../../platform/http/node-server.ts'
 import type { SessionDetails } from './connection-document.ts'
 import type { EventReply, EventRequest } from './event-link.ts'
 import type { ConnectionPart, ConnectionRequest, FoundConnection } from './served-connections.ts'
 import type { HolderUse } from './session-index.ts'
+import type { UsageMessage } from './writes/usage-report.ts'
 
 /** The key that signs receipts, if they are enabled and there is one. */
 export interface ReceiptKey {
@@ -55,8 +55,7 @@ export type FromGatewayProcess =
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }
   | { readonly type: 'counts'; readonly counts: ConnectionCounts }
-  /** What its connections used since the last message. */
-  | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
+  | UsageMessage
   | { readonly type: 'drained' }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | EventRequest

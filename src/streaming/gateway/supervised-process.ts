@@ -52,8 +52,8 @@ export interface ProcessEvents {
   ready(): void
   counted(counts: ConnectionCounts): void
   used(rows: readonly UsageRow[]): void
-  /** It has ended before it reported all usage. */
-  usageLost(): void
+  /** It has ended, and its usage since this wall-clock time was not reported. */
+  usageLost(sinceMilliseconds: number): void
   /** It has ended without being stopped, and its connections with it. */
   ended(): void
 }
@@ -67,6 +67,8 @@ export class SupervisedProcess {
   readonly #eventsForProcess: EventsForProcess
   #isReady = false
   #readySinceMilliseconds = 0
+  /** Wall-clock time up to which its usage is reported. */
+  #reportedMilliseconds = 0
   #restartMilliseconds = RESTART_MILLISECONDS_MIN
   #restart: Timer | undefined
   #isStopping = false
@@ -162,9 +164,10 @@ export class SupervisedProcess {
   }
 
   start(): void {
-    const { startProcess, start, directorySnapshot, log } = this.#options
+    const { startProcess, start, directorySnapshot, clock, log } = this.#options
     const process = startProcess()
     this.#process = process
+    this.#reportedMilliseconds = clock.wallInstant().milliseconds
     this.#misses = 0
     this.#isPinged = false
     this.#hasDrained = false
@@ -217,6 +220,9 @@ export class SupervisedProcess {
       case 'usage':
         this.#events.used(message.rows)
         break
+      case 'usage-reported':
+        this.#reportedMilliseconds = message.untilMilliseconds
+        break
       case 'drained':
         this.#hasDrained = true
         this.#onDrained?.()
@@ -239,7 +245,7 @@ export class SupervisedProcess {
     this.#isReady = false
     this.#eventsForProcess.end()
     this.#onDrained?.()
-    if (wasReady && !this.#hasDrained) this.#events.usageLost()
+    if (wasReady && !this.#hasDrained) this.#events.usageLost(this.#reportedMilliseconds)
     if (this.#isStopping) return
     const isStable = wasReady && clock.monotonicMilliseconds() - this.#readySinceMilliseconds > STABLE_MILLISECONDS
     const wait = isStable ? RESTART_MILLISECONDS_MIN : this.#restartMilliseconds

@@ -21,13 +21,13 @@ beforeAll(async () => {
 })
 afterAll(() => node?.close())
 
+/** No hour ends while a test runs. */
+const PRESENT = Math.floor(Date.now() / HOUR) * HOUR + HOUR / 2
+
 /** The present, as far ahead as a test sets it. */
 function shiftedClock(shift: { milliseconds: number }) {
   const clock = createSystemClock()
-  const wallInstant = () => {
-    const instant = clock.wallInstant()
-    return { ...instant, milliseconds: instant.milliseconds + shift.milliseconds }
-  }
+  const wallInstant = () => ({ ...clock.wallInstant(), milliseconds: PRESENT + shift.milliseconds })
   return { ...clock, wallInstant }
 }
 
@@ -74,30 +74,110 @@ function writerWith(options: { meter: Meter; shift?: { milliseconds: number }; d
 
 const usageOf = async (query: string) => (await node.operator('GET', `/usage?${query}`)).body.items
 const holderOf = ({ customerId, clientId }: RestCustomer) => ({ customerId, clientId })
-const since = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString()
+const since = (milliseconds: number) => new Date(PRESENT + milliseconds).toISOString()
+const hourOf = (milliseconds: number) => since(milliseconds).replace(/:.*/, ':00:00Z')
 
 describe('written usage', () => {
-  it('usage is counted once, though writes fail before and after they are carried out, over hours', async () => {
+  it('usage is counted once and in its hour, though writes fail and the clock steps in both directions', async () => {
     const customer = await node.newCustomer()
     const random = new Random(7)
     const shift = { milliseconds: 0 }
     const meter = new Meter(createSystemClock())
     const writer = writerWith({ meter, shift, db: failingStore(random) })
-    const expected = { messages: 0, bytes: 0 }
-    for (let step = 0; step < 60; step++) {
+    const expected = new Map<string, { hour: string; messages: number; bytes: number }>()
+    for (let step = 0; step < 80; step++) {
+      const hour = hourOf(shift.milliseconds)
+      const sums = expected.get(hour) ?? { hour, messages: 0, bytes: 0 }
       const bytes = random.integer(1_000)
       meter.of(holderOf(customer)).of('BTCUSD', 'market_data').count(2, bytes)
-      expected.messages += 2
-      expected.bytes += bytes
-      if (random.chance(0.1)) shift.milliseconds += HOUR
+      expected.set(hour, { hour, messages: sums.messages + 2, bytes: sums.bytes + bytes })
+      // The step acts from the next write on.
+      if (random.chance(0.2)) shift.milliseconds += HOUR * (random.chance(0.6) ? 1 : -1)
       await writer.write()
     }
     for (let attempt = 0; attempt < 100 && !(await writer.write()); attempt++);
-    const query = `customers=${customer.customerId}&to=${since(2 * DAY)}&from=${since(-HOUR)}`
-    const [sum] = await usageOf(`${query}&group_by=market,channel`)
-    expect(sum).toMatchObject({ market: 'BTCUSD', channel: 'market_data', ...expected })
-    const hours = await usageOf(`${query}&group_by=hour`)
-    expect(hours.length).toBe(1 + shift.milliseconds / HOUR)
+    const query = `customers=${customer.customerId}&group_by=hour&from=${since(-40 * HOUR)}&to=${since(40 * HOUR)}`
+    const inOrder = [...expected.values()].sort((one, other) => (one.hour < other.hour ? -1 : 1))
+    expect(await usageOf(query)).toMatchObject(inOrder)
+    expect(inOrder.length).toBeGreaterThan(3)
+  })
+
+  it('usage during an outage of twenty minutes is written whole, also of clients and customers that are gone', async () => {
+    const customerId = newId()
+    const meter = new Meter(createSystemClock())
+    const shift = { milliseconds: 0 }
+    const store = { isLost: true }
+    const lost = () => {
+      throw new StoreUnavailable('lost')
+    }
+    const db: Db = {
+      ...node.db,
+      tables: () => (store.isLost ? lost() : node.db.tables()),
+      transaction: ((...call: Parameters<Db['transaction']>) => node.db.transaction(...call)) as Db['transaction'],
+    }
+    const writer = writerWith({ meter, shift, db })
+    for (let client = 0; client < 24; client++) {
+      const holder = { customerId, clientId: `client ${client}` }
+      meter.countConnection(holder, 1)
+      meter.of(holder).of('BTCUSD', 'market_data').count(1, 100)
+      expect(await writer.write()).toBe(false)
+      meter.of(holder).of('BTCUSD', 'market_data').count(1, 50)
+      meter.countConnection(holder, -1)
+      shift.milliseconds += 50_000
+    }
+    store.isLost = false
+    expect(await writer.write()).toBe(true)
+    const [sum, ...others] = await usageOf(
+      `customers=${customerId}&group_by=market&markets=BTCUSD&to=${since(HOUR)}&from=${since(-HOUR)}`,
+    )
+    expect(sum).toMatchObject({ market: 'BTCUSD', messages: 48, bytes: 3_600 })
+    expect(others).toEqual([])
+  })
+
+  it('a process killed in the middle of a write loses no earlier usage, and its hours are marked', async () => {
+    const customerId = newId()
+    const holders = Array.from({ length: 1_200 }, (_, client) => ({ customerId, clientId: `client ${client}` }))
+    const count = (meter: Meter, bytes: number) => {
+      for (const holder of holders) meter.of(holder).of('BTCUSD', 'market_data').count(1, bytes)
+    }
+    const meter = new Meter(createSystemClock())
+    const store = { statementsLeft: Number.POSITIVE_INFINITY }
+    const tables = () => {
+      if (--store.statementsLeft < 0) throw new StoreUnavailable('killed')
+      return node.db.tables()
+    }
+    const name = newId()
+    const killed = writerWith({ meter, db: { ...node.db, tables } as Db, node: name })
+    count(meter, 10)
+    expect(await killed.write()).toBe(true)
+    count(meter, 7)
+    store.statementsLeft = 2
+    expect(await killed.write()).toBe(false)
+    const query = `customers=${customerId}&from=${since(-HOUR)}&to=${since(HOUR)}`
+    await writerWith({ meter: new Meter(createSystemClock()), node: name }).write()
+    // Two statements of 500 rows were carried out.
+    expect(await usageOf(query)).toMatchObject([{ messages: 2_200, bytes: 1_200 * 10 + 1_000 * 7, incomplete: true }])
+  })
+
+  it('two processes under one node name both count, and neither is lost while it writes', async () => {
+    const customer = await node.newCustomer()
+    const name = newId()
+    // Of its own time, in which no other test loses usage.
+    const shift = { milliseconds: -60 * DAY }
+    const meters = [new Meter(createSystemClock()), new Meter(createSystemClock())]
+    const writers = meters.map((meter) => writerWith({ meter, shift, node: name }))
+    const query = `customers=${customer.customerId}&from=${since(shift.milliseconds - HOUR)}&to=${since(shift.milliseconds + HOUR)}`
+    for (let round = 0; round < 3; round++) {
+      for (const meter of meters) meter.of(holderOf(customer)).of('BTCUSD', 'market_data').count(1, 10)
+      for (const writer of writers) await writer.write()
+    }
+    for (const writer of writers) await writer.write()
+    expect(await usageOf(query)).toMatchObject([{ messages: 6, bytes: 60, incomplete: false }])
+    await sql`
+      update usage_runs set written_at = written_at - interval '3 minutes'
+      where id in (select id from usage_runs where node = ${name} order by id limit 1)
+    `.execute(node.db.tables())
+    expect(await usageOf(query)).toMatchObject([{ incomplete: true }])
   })
 
   it('usage that a killed process may have lost is marked, and usage after an orderly stop is not', async () => {

@@ -183,9 +183,14 @@ describe('connections at several processes', () => {
     const sums = { messages: 2, bytes: 30, connectionMilliseconds: 5, restRequests: 0 }
     const row = { customerId: 'acme', clientId: 'a', market: 'BTCUSD', channel: 'market_data', ...sums }
     for (const number of [FIRST, SECOND]) process(number).tell({ type: 'usage', rows: [row] })
-    expect(await meter.take()).toEqual([{ ...row, messages: 4, bytes: 60, connectionMilliseconds: 10 }])
+    const taken: unknown[] = []
+    await meter.take((row) => taken.push(row))
+    expect(taken).toEqual([{ ...row, messages: 4, bytes: 60, connectionMilliseconds: 10 }])
+    const untilMilliseconds = clock.wallInstant().milliseconds
+    process(FIRST).tell({ type: 'usage-reported', untilMilliseconds })
+    clock.advance(11_000)
     process(FIRST).kill('SIGKILL')
-    expect(lostSince).toEqual([clock.wallInstant().milliseconds - 10_000])
+    expect(lostSince).toEqual([untilMilliseconds])
     void processes.drain(1)
     process(SECOND).tell({ type: 'drained' })
     process(SECOND).kill('SIGKILL')

@@ -212,7 +212,7 @@ class Run {
 
   async #take(): Promise<void> {
     await countAligned(this.#stream.hub.markets, this.#stream.clock)
-    for (const row of await this.#stream.hub.meter.take()) add(this.#metered, keyOf(row), row)
+    await this.#stream.hub.meter.take((row) => add(this.#metered, keyOf(row), row))
   }
 }
 

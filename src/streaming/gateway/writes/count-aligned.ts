@@ -1,6 +1,6 @@
 /** Counts what aligned subscriptions were sent up to now. They stay aligned. */
 import type { Clock } from '../../../platform/base/clock.ts'
-import { wait } from '../../../platform/base/time-limit.ts'
+import { tickEnd } from '../../../platform/base/time-limit.ts'
 import type { MarketStream } from '../market-stream.ts'
 
 /** Subscriptions visited per tick. */
@@ -14,7 +14,7 @@ export async function countAligned(markets: Iterable<MarketStream>, clock: Clock
     for (let place = subscriptions.length - 1; place >= 0; place--) {
       const subscription = subscriptions[place]
       if (subscription !== undefined) market.count(subscription)
-      if (++visited % SUBSCRIPTIONS_PER_TICK === 0) await wait(clock, 0)
+      if (++visited % SUBSCRIPTIONS_PER_TICK === 0) await tickEnd(clock)
     }
   }
 }

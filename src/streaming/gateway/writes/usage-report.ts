@@ -4,27 +4,40 @@ import type { Clock } from '../../../platform/base/clock.ts'
 import type { MarketStream } from '../market-stream.ts'
 import { countAligned } from './count-aligned.ts'
 
-/** Between two reports, and what an ended process may have lost: they may be late. */
 const REPORT_MILLISECONDS = 5_000
-export const USAGE_LOST_MILLISECONDS = 2 * REPORT_MILLISECONDS
-
 const ROWS_PER_MESSAGE = 500
+
+/** A report has any number of `usage` messages and ends with `usage-reported`: everything until then was in them. */
+export type UsageMessage =
+  | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
+  | { readonly type: 'usage-reported'; readonly untilMilliseconds: number }
 
 interface Reported {
   readonly clock: Clock
   readonly meter: Meter
   readonly hub: { readonly markets: Iterable<MarketStream> }
-  readonly send: (message: { readonly type: 'usage'; readonly rows: readonly UsageRow[] }) => void
+  readonly send: (message: UsageMessage) => void
 }
 
-/** Reports regularly from now on. Returns what reports at once. */
+/** Reports regularly from now on. Returns what reports at once, after a report under way. */
 export function startUsageReport({ clock, meter, hub, send }: Reported): () => Promise<void> {
-  const report = async () => {
+  let last = Promise.resolve()
+  const run = async () => {
+    const untilMilliseconds = clock.wallInstant().milliseconds
     await countAligned(hub.markets, clock)
-    const rows = await meter.take()
-    for (let first = 0; first < rows.length; first += ROWS_PER_MESSAGE) {
-      send({ type: 'usage', rows: rows.slice(first, first + ROWS_PER_MESSAGE) })
-    }
+    let rows: UsageRow[] = []
+    await meter.take((row) => {
+      rows.push(row)
+      if (rows.length < ROWS_PER_MESSAGE) return
+      send({ type: 'usage', rows })
+      rows = []
+    })
+    if (rows.length > 0) send({ type: 'usage', rows })
+    send({ type: 'usage-reported', untilMilliseconds })
+  }
+  const report = () => {
+    last = last.then(run)
+    return last
   }
   const reportLater = () => void clock.schedule(REPORT_MILLISECONDS, () => void report().then(reportLater))
   reportLater()
