@@ -7,6 +7,7 @@
 
 import type { Server } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import WebSocket from 'ws'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { once } from '../support/awaited.ts'
 import { CLUSTER_PROCESSES, Cluster } from '../support/cluster.ts'
@@ -26,6 +27,25 @@ let executor: Server
 let readers: ClusterReader[]
 let watch: ClusterWatch
 let deposits: ReportedDeposits
+let headers: Record<string, string>
+
+/** The sequences of the events that a new subscriber receives from the first on. Deposits keep making new ones. */
+async function firstEvents(ws: string, count: number): Promise<number[]> {
+  const sequences: number[] = []
+  const socket = new WebSocket(ws, ['tidegate.v1'], { headers })
+  await once(socket, 'open')
+  const isComplete = new Promise<void>((resolve) => {
+    socket.on('message', (data) => {
+      const { channel, payload } = JSON.parse(String(data))
+      if (channel === 'events') sequences.push(payload.sequence)
+      if (sequences.length === count) resolve()
+    })
+  })
+  socket.send(JSON.stringify({ type: 'subscribe', channels: [{ type: 'events', params: { after: 0 } }] }))
+  await isComplete
+  socket.close()
+  return sequences.slice(0, count)
+}
 
 /** Kills a process, and starts it again when the readers have fresh books without it. */
 async function survive(name: string): Promise<void> {
@@ -50,6 +70,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
         flags: { ...ALL_KEYS, 'simulator.rate': 5, ...executorFlags(executor) },
       })
       const { token } = await cluster.createClient()
+      headers = { authorization: `Bearer ${token}` }
       const addresses = () => cluster.withRole('gateway').map(({ ws }) => ws)
       readers = Array.from({ length: READERS }, () => new ClusterReader({ addresses, token, markets: MARKETS }))
       watch = new ClusterWatch(cluster, readers, MARKETS)
@@ -79,6 +100,18 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
         expect(planned.problems([0, 1])).toEqual([])
       } finally {
         planned.close()
+      }
+    })
+
+    test('a customer’s events reach its subscribers at both gateways in the order of the list, also those that follow', async () => {
+      const [api] = cluster.withRole('api')
+      const answer = await fetch(`${api?.http}/v2/events?limit=1&order=DESC`, { headers })
+      const { items } = (await answer.json()) as { items: [{ sequence: number }] }
+      const last = items[0].sequence
+      const gateways = cluster.withRole('gateway')
+      expect(gateways.length).toBe(2)
+      for (const received of await Promise.all(gateways.map(({ ws }) => firstEvents(ws, last + 3)))) {
+        expect(received).toEqual(Array.from({ length: last + 3 }, (_, index) => index + 1))
       }
     })
 
