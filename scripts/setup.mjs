@@ -190,7 +190,6 @@ async function bundle() {
       sourcemap: 'linked',
       sourcesContent: false,
       legalComments: 'linked',
-      keepNames: true,
       external: UNBUNDLED,
       // For packages in CommonJS format: an ES module has no `require`.
       banner: {
