@@ -3,14 +3,14 @@
  * this order: token, client and customer enabled, scope, rates. They never read the store, so they do not depend on it.
  * Modules restrict records to the customer in `callerOf`.
  */
-import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OPERATIONS, type Operation, type OperationId } from '../../contract/operations.ts'
 import type { Scope } from '../../contract/scopes.ts'
 import { assert } from '../../platform/base/assert.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { insufficientScope, readBearerToken } from '../../platform/http/bearer.ts'
 import { Problem } from '../../platform/http/problem.ts'
-import { createRateLimitHook, RateLimiter, rateLimited } from '../../platform/http/rate-limit.ts'
+import { countRequest, RateLimiter } from '../../platform/http/rate-limit.ts'
 import { authenticateBearer } from './bearer-authentication.ts'
 import type { Directory } from './directory.ts'
 import type { ClientRecord } from './directory-records.ts'
@@ -51,7 +51,7 @@ export interface GuardedRoute {
   readonly method: Operation['method']
   readonly url: string
   readonly config: { readonly operationId: OperationId }
-  readonly onRequest: onRequestAsyncHookHandler
+  readonly onRequest: onRequestHookHandler
 }
 
 export type Guard = (operationId: OperationId) => GuardedRoute
@@ -65,43 +65,48 @@ const callers = new WeakMap<FastifyRequest, Caller>()
 
 export function createGuard({ directory, verifier, clock, ratePerSecond, meter }: GuardOptions): Guard {
   const authentication = { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS }
-  const limitByPlans = planRateHook(clock)
+  const limitByPlans = planLimits(clock)
   return (operationId) => {
     const { method, path, scope } = OPERATIONS[operationId]
     const name = operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     const limiter = new RateLimiter(clock, { name, perSecond: ratePerSecond, burst: BURST_SECONDS * ratePerSecond })
-    const limitRate = createRateLimitHook(limiter, (request) => callerOf(request).clientId)
+    const admit = (request: FastifyRequest, reply: FastifyReply, token: AccessToken | Problem): void => {
+      if (token instanceof Problem) throw token
+      const caller = callerWith(directory, token, scope)
+      callers.set(request, caller)
+      request.answeredClient = caller.clientId
+      countRequest(limiter, caller.clientId, reply)
+      limitByPlans(caller, reply)
+      if (meter !== undefined) meter.of(caller).control.restRequests += 1
+    }
     return {
       method,
       url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operationId },
-      async onRequest(request: FastifyRequest, reply: FastifyReply) {
-        const token = await authenticateBearer(readBearerToken(request.headers.authorization), authentication)
-        if (token instanceof Problem) throw token
-        callers.set(request, callerWith(directory, token, scope))
-        request.answeredClient = token.clientId
-        await limitRate.call(request.server, request, reply)
-        limitByPlans(request, reply)
-        if (meter !== undefined) meter.of(callerOf(request)).control.restRequests += 1
+      onRequest(request, reply, done) {
+        const token = authenticateBearer(readBearerToken(request.headers.authorization), authentication)
+        if (token instanceof Promise) {
+          token.then((later) => admit(request, reply, later)).then(() => done(), done)
+        } else {
+          admit(request, reply, token)
+          done()
+        }
       },
     }
   }
 }
 
 /** Counts a client's requests for all operations, by each of its plans that has a rate. */
-function planRateHook(clock: Clock): (request: FastifyRequest, reply: FastifyReply) => void {
+function planLimits(clock: Clock): (caller: Caller, reply: FastifyReply) => void {
   const limiters = new WeakMap<Plan, RateLimiter>()
-  return (request, reply) => {
-    const { plans, clientId } = callerOf(request)
+  return ({ plans, clientId }, reply) => {
     for (const { plan } of plans) {
       const { restRatePerSecond: perSecond } = plan
       if (perSecond === undefined) continue
       const limiter =
         limiters.get(plan) ?? new RateLimiter(clock, { name: 'plan', perSecond, burst: BURST_SECONDS * perSecond })
       limiters.set(plan, limiter)
-      const verdict = limiter.take(clientId)
-      reply.headers(verdict.headers)
-      if (!verdict.allowed) throw rateLimited(verdict)
+      countRequest(limiter, clientId, reply)
     }
   }
 }

@@ -5,7 +5,7 @@
  * used, from its own client when that client has its part of the cache. Rejected tokens are not cached, so forged
  * tokens displace nothing. A revoked token is rejected. It never reads the store.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'
 import { SHARED_POOLS, SharedPool } from '../../platform/base/shared-pool.ts'
 import { TOKEN_CHARACTERS_MAX } from '../../platform/http/bearer.ts'
@@ -23,7 +23,8 @@ export type TokenVerdict =
   | { readonly ok: false; readonly reason: string; readonly unavailable?: true }
 
 export interface TokenVerifier {
-  verify(token: string): Promise<TokenVerdict>
+  /** No promise for a cached token: nearly every request has one. */
+  verify(token: string): TokenVerdict | Promise<TokenVerdict>
 }
 
 /** The token issuer: this service, or an external one. */
@@ -70,32 +71,40 @@ export function createTokenVerifier(options: {
     pool.add(clientId, 1)
   }
 
-  async function read(text: string): Promise<TokenVerdict> {
-    if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
-    const nowMilliseconds = clock.wallInstant().milliseconds
-    const digest = createHash('sha256').update(text).digest('base64')
+  function cachedToken(digest: string, nowMilliseconds: number): AccessToken | undefined {
     const cached = cache.get(digest)
-    if (cached !== undefined) {
-      const { token, verifiedMilliseconds } = cached
-      const isLive = token.expiresAtMilliseconds > nowMilliseconds
+    if (cached === undefined) return undefined
+    const { token, verifiedMilliseconds } = cached
+    const isLive = token.expiresAtMilliseconds > nowMilliseconds
+    if (!isLive || !issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) {
       drop(digest, cached)
-      if (isLive && issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) {
-        keep(digest, cached)
-        return { ok: true, token }
-      }
+      return undefined
     }
+    // As the most recently used.
+    cache.delete(digest)
+    cache.set(digest, cached)
+    return token
+  }
+
+  async function read(text: string, digest: string, nowMilliseconds: number): Promise<TokenVerdict> {
     const reading = await issuer.read(text, nowMilliseconds)
     if (!reading.ok) return reading
     keep(digest, { token: reading.token, verifiedMilliseconds: nowMilliseconds })
-    return reading
+    // After waiting: the token may have been revoked meanwhile.
+    return unlessRevoked(reading.token)
+  }
+
+  function unlessRevoked(token: AccessToken): TokenVerdict {
+    return directory.isRevoked(token) ? { ok: false, reason: 'it has been revoked' } : { ok: true, token }
   }
 
   return {
-    async verify(text) {
-      const verdict = await read(text)
-      // After waiting: the token may have been revoked meanwhile.
-      if (verdict.ok && directory.isRevoked(verdict.token)) return { ok: false, reason: 'it has been revoked' }
-      return verdict
+    verify(text) {
+      if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
+      const nowMilliseconds = clock.wallInstant().milliseconds
+      const digest = hash('sha256', text, 'base64')
+      const cached = cachedToken(digest, nowMilliseconds)
+      return cached === undefined ? read(text, digest, nowMilliseconds) : unlessRevoked(cached)
     },
   }
 }

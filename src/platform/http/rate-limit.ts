@@ -5,7 +5,7 @@
  * checks the secret first and then takes a token for the failure, or takes one for the attempt and gives it back after
  * a success.
  */
-import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import { KeyedBuckets } from '../base/keyed-buckets.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
@@ -79,11 +79,14 @@ export function createRateLimitHook(
   limiter: RateLimiter,
   keyOf: (request: FastifyRequest) => string,
 ): onRequestAsyncHookHandler {
-  return async (request, reply) => {
-    const verdict = limiter.take(keyOf(request))
-    reply.headers(verdict.headers)
-    if (!verdict.allowed) throw rateLimited(verdict)
-  }
+  return async (request, reply) => countRequest(limiter, keyOf(request), reply)
+}
+
+/** Counts one request for `key` and sets its header fields. Throws `rate_limited` over the limit. */
+export function countRequest(limiter: RateLimiter, key: string, reply: FastifyReply): void {
+  const verdict = limiter.take(key)
+  reply.headers(verdict.headers)
+  if (!verdict.allowed) throw rateLimited(verdict)
 }
 
 /** The answer to a rejected request. */

@@ -79,6 +79,7 @@ export function writeJson(value: unknown): string {
 }
 
 function writeParts(value: unknown): readonly string[] {
+  if (value instanceof RawJson) return value.parts
   const values: RawJson[] = []
   rawValues = values
   let written: string

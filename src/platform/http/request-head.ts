@@ -17,7 +17,10 @@ export function refuseHead(request: IncomingMessage): Problem | undefined {
   if (rawHeaders.length / 2 > HEAD_FIELDS_MAX) {
     return new Problem('headers_too_large', `the request head has more than ${HEAD_FIELDS_MAX} fields`)
   }
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts++
+  }
   // RFC 9112 section 3.2: in HTTP/1.1 both no host and more than one are errors. An invalid host is an error in either
   // version.
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {

@@ -7,7 +7,7 @@
  */
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
@@ -86,11 +86,14 @@ export class UnreadAnswers {
   watch(app: FastifyInstance): void {
     app.decorateRequest('answeredClient', '')
     // The guard has set the client, and the body has not been read.
-    app.addHook('preParsing', async ({ answeredClient }) => this.#refuse(answeredClient, 0))
-    const send = async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+    app.addHook('preParsing', ({ answeredClient }, _reply, _payload, done) => {
+      this.#refuse(answeredClient, 0)
+      done()
+    })
+    const send: onSendHookHandler = (request, reply, payload: unknown, done) => {
+      if (!(payload instanceof LongJson)) return done(null, this.#send(request, reply, payload))
       // A long text has just been read from the store: it is sent in the next tick.
-      if (payload instanceof LongJson) await nextTick()
-      return this.#send(request, reply, payload)
+      return nextTick().then(() => this.#send(request, reply, payload))
     }
     // A route's hooks run after those in the enclosing scopes, which need the whole answer. For HEAD, fastify's own
     // hook, which counts and drops the bytes, must run last.

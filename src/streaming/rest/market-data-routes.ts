@@ -23,7 +23,7 @@ import {
   wantedMarket,
   wrong,
 } from './market-requests.ts'
-import { OrderBooks } from './order-books.ts'
+import { type EncodedBook, OrderBooks } from './order-books.ts'
 
 export interface MarketDataRoutesOptions extends MarketRequestOptions {
   readonly guard: Guard
@@ -96,7 +96,7 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
     validatorCompiler: () => () => true,
     schema: { querystring: { type: 'object', properties: { depth: DepthParameter } }, response: { 200: OrderBook } },
     ...WRITES_RAW_JSON,
-    async handler(request, reply) {
+    handler(request, reply) {
       requireAllowed(request, options)
       const wanted = readDepth(readQuery(request, reply, ['depth']).depth)
       const market = wantedMarket(request, ['market_data'], options)
@@ -104,15 +104,22 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
       requireBook(market)
       reply.header('cache-control', 'private, max-age=0')
       const tagOf = (cursor: string) => `"${cursor}-${depth}"`
+      const send = ({ cursor, text }: EncodedBook) => reply.header('etag', tagOf(cursor)).send(new RawJson(text))
       const tag = tagOf(books.cursor(market, depth))
       if (namesTag(request.headers['if-none-match'] ?? '', tag)) {
-        return reply.header('etag', tag).status(304).send()
+        void reply.header('etag', tag).status(304).send()
+        return
       }
-      const book = await books.read(market, depth)
-      // It may have been lost while a large book was encoded.
-      requireBook(market)
-      reply.header('etag', tagOf(book.cursor))
-      return new RawJson(book.text)
+      const book = books.read(market, depth)
+      if (!(book instanceof Promise)) {
+        void send(book)
+        return
+      }
+      return book.then((encoded) => {
+        // It may have been lost while a large book was encoded.
+        requireBook(market)
+        return send(encoded)
+      })
     },
   })
   app.route<{ Params: { market: string } }>({

@@ -16,7 +16,7 @@ const SLICE_LEVELS = 2_048
 /** Not longer than BookChannel keeps a view without subscribers. */
 const KEPT_MILLISECONDS = 60_000
 
-export interface OrderBook {
+export interface EncodedBook {
   readonly cursor: string
   readonly text: string
 }
@@ -28,8 +28,8 @@ interface ReadView {
   /** Commit time of the view's last change, or of its opening. */
   changeInstant: Instant
   lastReadMilliseconds: number
-  last: OrderBook | undefined
-  encoding: Promise<OrderBook> | undefined
+  last: EncodedBook | undefined
+  encoding: Promise<EncodedBook> | undefined
 }
 
 export class OrderBooks {
@@ -49,9 +49,13 @@ export class OrderBooks {
     return this.#cursorOf(market, this.#viewOf(market, depth))
   }
 
-  /** The current book, or a later one. */
-  async read(market: MarketStream, depth: number): Promise<OrderBook> {
+  /** The current book, or a later one. No promise for a version that is encoded already. */
+  read(market: MarketStream, depth: number): EncodedBook | Promise<EncodedBook> {
     const view = this.#viewOf(market, depth)
+    return view.last?.cursor === this.#cursorOf(market, view) ? view.last : this.#encoded(market, view)
+  }
+
+  async #encoded(market: MarketStream, view: ReadView): Promise<EncodedBook> {
     // One that began before this request may have an earlier version.
     await view.encoding
     const cursor = this.#cursorOf(market, view)
@@ -102,7 +106,7 @@ export class OrderBooks {
     return cursors.token(replica.epoch, feed.view.changeVersion)
   }
 
-  async #encode({ replica }: MarketStream, view: ReadView, cursor: string): Promise<OrderBook> {
+  async #encode({ replica }: MarketStream, view: ReadView, cursor: string): Promise<EncodedBook> {
     const { market } = replica
     const { depth } = view.feed.view
     const time = millisecondText(view.changeInstant.milliseconds)
