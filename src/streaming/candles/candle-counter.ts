@@ -1,13 +1,13 @@
 /**
  * Counts the executions of a market that this process writes, for the store. It continues exactly after the stored
- * position when the execution log reaches back to it. Otherwise it records a gap from the position's time until the market
- * is live. An execution that the log misses is a gap too: from its venue's last execution, or where several venues make
- * the book, from the earliest of theirs. A batch is offered unchanged until its outcome is known, and later executions
- * wait for the next one.
+ * position when the execution log reaches back to it. Otherwise it records a gap from the stored executions' end until the
+ * market is live. An execution that the log misses is a gap too: from its venue's last execution, or where several venues
+ * make the book, from the earliest of theirs, and until the market is live. A batch is offered unchanged until its outcome
+ * is known, and later executions wait for the next one.
  */
 import type { Replica } from '../sequencing/replica.ts'
-import { Bars, DAY_MILLISECONDS, executedAt, startOf, type Trade } from './bar.ts'
-import type { CandleBatch, CandlePosition } from './candle-table.ts'
+import { Bars, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
+import type { CandleBatch, CandlePosition, ClaimedPosition } from './candle-table.ts'
 import type { Gap } from './candles.ts'
 
 /** A market that this process writes. */
@@ -33,6 +33,8 @@ export class CandleCounter {
   #stored: CandlePosition | undefined
   /** Executions committed until then are counted already. */
   #countedMilliseconds = 0
+  /** Every stored execution's time is before it, or it is the position's time. */
+  #endMilliseconds = 0
   #bars = new Bars()
   /** By start. */
   #gaps = new Map<number, Gap>()
@@ -68,18 +70,35 @@ export class CandleCounter {
   }
 
   /** Begins to count after the stored position. */
-  claimed(position: CandlePosition | undefined): void {
+  claimed(position: ClaimedPosition | undefined): void {
     const { executions, instant } = this.written.replica
-    const number = position && executions.resumableAt(position)
     this.#isClaimed = true
     this.#stored = position
     this.#countedMilliseconds = position?.countedMilliseconds ?? 0
+    // Before the first position, the day's bars have no beginning.
+    this.#endMilliseconds = position?.endMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
+    const lastCounted = this.#readCounted()
+    // After a miss the log no longer knows earlier positions, but it may still have everything since this one.
+    const number = (position && executions.resumableAt(position)) ?? lastCounted
     this.#number = number ?? executions.firstNumber - 1
-    if (number === undefined) {
-      // Before the first position, the day's bars have no beginning.
-      this.#openGapMilliseconds = position?.countedMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
-    }
+    if (number === undefined) this.#openGapMilliseconds = this.#endMilliseconds
     this.#count()
+  }
+
+  /**
+   * Notes the times of the log's counted executions. Returns the last one's number, if the log has a miss after it: without
+   * one, nothing is known about the executions between it and the position.
+   */
+  #readCounted(): number | undefined {
+    const { executions } = this.written.replica
+    let last: number | undefined
+    this.#venues.clear()
+    executions.readAfter(0, (kept) => {
+      if (kept === undefined || kept.commitMilliseconds > this.#countedMilliseconds) return
+      this.#noteTime(kept)
+      last = kept.number
+    })
+    return last !== undefined && last < executions.missNumber ? last : undefined
   }
 
   /** The batch to be stored next. Undefined: nothing has changed. */
@@ -122,18 +141,25 @@ export class CandleCounter {
     const [first, last] = this.#executed ?? [at, at]
     this.#bars.add(trade)
     this.#executed = [Math.min(first, at), Math.max(last, at)]
+    this.#noteTime(trade)
+  }
+
+  #noteTime(trade: Pick<Trade, 'execution' | 'commitMilliseconds'>): void {
     const { venue = '' } = trade.execution
-    if (this.#venues.has(venue) || this.#venues.size < VENUES_MAX) this.#venues.set(venue, at)
+    if (this.#venues.has(venue) || this.#venues.size < VENUES_MAX) this.#venues.set(venue, executedAt(trade))
   }
 
   #miss(): void {
-    const fromMilliseconds = this.#venues.size === 0 ? this.#countedMilliseconds : Math.min(...this.#venues.values())
-    this.#noteGap(fromMilliseconds)
+    const fromMilliseconds = this.#venues.size === 0 ? this.#endMilliseconds : Math.min(...this.#venues.values())
+    if (this.written.replica.live) this.#noteGap(fromMilliseconds)
+    else this.#openGapMilliseconds = Math.min(this.#openGapMilliseconds ?? fromMilliseconds, fromMilliseconds)
   }
 
-  #noteGap(fromMilliseconds: number): void {
-    const { milliseconds } = this.written.replica.instant
-    this.#gaps.set(fromMilliseconds, { fromMilliseconds, untilMilliseconds: Math.max(fromMilliseconds, milliseconds) })
+  /** From the start of a minute, so that a source with many misses has one gap per minute. */
+  #noteGap(milliseconds: number): void {
+    const fromMilliseconds = startOf(milliseconds, MINUTE_MILLISECONDS)
+    const untilMilliseconds = Math.max(fromMilliseconds, this.written.replica.instant.milliseconds)
+    this.#gaps.set(fromMilliseconds, { fromMilliseconds, untilMilliseconds })
   }
 
   #take(): CandleBatch | undefined {

@@ -18,8 +18,7 @@ const BARS_DROPPED = 60
 
 export class CandleMemory {
   readonly gaps: readonly Gap[]
-  /** The epoch of the stored position. */
-  readonly epoch: string
+  readonly #position: StoredCandles['position']
   readonly replica: Replica
   readonly #log: Replica['executions']
   readonly #bars = new Bars()
@@ -58,8 +57,17 @@ export class CandleMemory {
     this.#firstExecuted = stored.firstExecutedMilliseconds
     this.#number = number
     this.gaps = stored.gaps
-    this.epoch = stored.position.epoch
+    this.#position = stored.position
     for (const [step, bar] of stored.bars) this.#bars.put(step, bar)
+  }
+
+  /** Whether the store may know more: from a new leader, or about a gap that reached the stored position. */
+  get isOutdated(): boolean {
+    const { epoch, countedMilliseconds } = this.#position
+    const { followed, instant } = this.replica
+    if (followed !== undefined && followed.epoch !== epoch) return true
+    const gapEnd = this.gaps.at(-1)?.untilMilliseconds ?? 0
+    return gapEnd >= countedMilliseconds && instant.milliseconds > countedMilliseconds
   }
 
   /** Different after each change. */
@@ -114,7 +122,6 @@ export class CandleMemory {
     })
     this.#number = this.#log.lastNumber
     this.#version += 1
-    this.#dropOld()
     return isComplete
   }
 
@@ -127,7 +134,8 @@ export class CandleMemory {
     this.#lastExecuted = Math.max(this.#lastExecuted, Math.min(at, kept.commitMilliseconds + MINUTE_MILLISECONDS))
   }
 
-  #dropOld(): void {
+  /** Old bars are then in the store alone. Not while an answer is made. */
+  dropOld(): void {
     for (const step of STEPS) {
       const before = this.floor(step)
       const floor = (Math.floor(this.#lastExecuted / step) - (BARS_KEPT.get(step) as number) + 1) * step

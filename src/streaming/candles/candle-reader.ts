@@ -1,7 +1,7 @@
 /**
  * Candles and totals for requests, from memory. A market's memory is read from the store when the market is first asked
- * for, and is kept as long as requests come. Bars older than the memory are read from the store with each request. Once a
- * new leader has written, the memory is read again, so that every node has the leader's view of the change.
+ * for, and is kept as long as requests come. Bars older than the memory are read from the store with each request. It is
+ * read again once a new leader has written, or a gap has ended, so that every node has the leader's view of the change.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { type Db, StoreUnavailable } from '../../platform/store/db.ts'
@@ -43,6 +43,11 @@ export interface CandleAnswer {
   candles(): readonly Candle[]
 }
 
+interface OlderCandles {
+  readonly range: CandleRange
+  readonly stored: Awaited<ReturnType<typeof readOlderCandles>>
+}
+
 interface KnownMarket {
   memory: CandleMemory | undefined
   loading: Promise<void> | undefined
@@ -77,8 +82,14 @@ export class CandleReader {
     if (range === undefined) return { key: undefined, candles: () => [] }
     const { interval, fromMilliseconds, untilMilliseconds } = range
     const { milliseconds, step } = INTERVALS[interval]
-    const floor = startOf(memory.floor(step) + milliseconds - 1, milliseconds)
-    const older = await this.#older(replica, { ...range, untilMilliseconds: Math.min(floor, untilMilliseconds) })
+    const floorNow = () => startOf(memory.floor(step) + milliseconds - 1, milliseconds)
+    let floor: number
+    let older: OlderCandles | undefined
+    do {
+      floor = floorNow()
+      older = await this.#older(replica, { ...range, untilMilliseconds: Math.min(floor, untilMilliseconds) })
+      // Bars may have been dropped while the store was read.
+    } while (floor !== floorNow())
     const { gaps } = memory
     const candles = (): readonly Candle[] => {
       const before = older === undefined ? [] : candlesIn(older.range, { ...older.stored, gaps, nowMilliseconds })
@@ -93,7 +104,7 @@ export class CandleReader {
   }
 
   /** The candles before the memory. Undefined: there are none. */
-  async #older({ market }: Replica, range: CandleRange) {
+  async #older({ market }: Replica, range: CandleRange): Promise<OlderCandles | undefined> {
     if (range.fromMilliseconds >= range.untilMilliseconds) return undefined
     return { range, stored: await readOlderCandles(this.#options.db, market, INTERVALS[range.interval], range) }
   }
@@ -144,9 +155,7 @@ export class CandleReader {
     }
     known.askedMilliseconds = now
     if (known.memory?.follow(replica) === false) known.memory = undefined
-    const isEarlierEpoch =
-      known.memory !== undefined && known.memory.epoch !== (replica.followed?.epoch ?? known.memory.epoch)
-    if (known.memory === undefined || isEarlierEpoch) await this.#read(known, replica)
+    if (known.memory?.isOutdated !== false) await this.#read(known, replica)
     // Executions came while the store was read.
     return known.memory?.follow(replica) ? { memory: known.memory, load: known.load } : undefined
   }
@@ -187,6 +196,7 @@ export class CandleReader {
       const isForgotten = now - known.askedMilliseconds > KEPT_MILLISECONDS && known.loading === undefined
       if (isForgotten) this.#markets.delete(symbol)
       else if (known.memory?.follow(known.memory.replica) === false) known.memory = undefined
+      else known.memory?.dropOld()
     }
     this.#timer = this.#options.clock.schedule(FOLLOW_MILLISECONDS, () => this.#followAll())
   }

@@ -11,13 +11,18 @@ import { sql, type Transaction } from '../../platform/store/sql.ts'
 import { type Column, inserting, namesOf, unnested } from '../../platform/store/unnested.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { Continuation } from '../sequencing/bus.ts'
-import { type Bar, type Bars, STEPS, type Step } from './bar.ts'
-import type { Gap } from './candles.ts'
+import { type Bar, type Bars, DAY_MILLISECONDS, STEPS, type Step } from './bar.ts'
+import { type Gap, mergedGaps } from './candles.ts'
 
 /** Everything up to this execution is counted. */
 export interface CandlePosition extends Continuation {
   /** The time of the last commit that is included. */
   readonly countedMilliseconds: number
+}
+
+export interface ClaimedPosition extends CandlePosition {
+  /** The last stored execution's time, or the position's if that is earlier: later executions may not be stored. */
+  readonly endMilliseconds: number
 }
 
 /** A market's changes since the last write. */
@@ -47,12 +52,12 @@ interface PositionRow {
 export async function claimCandles(
   db: Db,
   claims: readonly { readonly market: string; readonly leaseEpoch: number }[],
-): Promise<ReadonlyMap<string, CandlePosition | undefined>> {
+): Promise<ReadonlyMap<string, ClaimedPosition | undefined>> {
   const columns: readonly Column<(typeof claims)[number]>[] = [
     ['market', 'text', ({ market }) => market],
     ['lease_epoch', 'bigint', ({ leaseEpoch }) => leaseEpoch],
   ]
-  const { rows } = await sql<PositionRow>`
+  const { rows } = await sql<PositionRow & { end_at: string | null }>`
     ${inserting(
       'candle_markets',
       bySymbol(claims, ({ market }) => market),
@@ -60,9 +65,13 @@ export async function claimCandles(
     )}
     on conflict (market) do update set lease_epoch = excluded.lease_epoch
     where candle_markets.lease_epoch <= excluded.lease_epoch
-    returning market, epoch, execution_number, counted_at
+    returning market, epoch, execution_number, counted_at, least(counted_at, last_executed_at) as end_at
   `.execute(db.tables())
-  return new Map(rows.map((row) => [row.market, positionOf(row)]))
+  const claimedOf = (row: (typeof rows)[number]) => {
+    const position = positionOf(row)
+    return position && { ...position, endMilliseconds: Number(row.end_at) }
+  }
+  return new Map(rows.map((row) => [row.market, claimedOf(row)]))
 }
 
 /**
@@ -233,9 +242,12 @@ interface MarketRow extends PositionRow {
   readonly last_executed_at: string | null
 }
 
+/** The minutes before an older execution may be deleted already. The close before the floor then comes from an hour. */
+const LAST_EXECUTION_DAYS_MAX = 28
+
 /**
  * Reads a market's last bars. Undefined: nothing has been written for it.
- * @param kept how many bars of each step are read, counted back from the last execution
+ * @param kept how many bars of each step are read, counted back from the last execution or from 28 days ago
  */
 export async function readCandles(
   db: Db,
@@ -243,7 +255,9 @@ export async function readCandles(
   kept: ReadonlyMap<Step, number>,
   nowMilliseconds: number,
 ): Promise<StoredCandles | undefined> {
-  const last = sql`least(coalesce(stored.last_executed_at, ${nowMilliseconds}::bigint), ${nowMilliseconds}::bigint)`
+  const earliest = nowMilliseconds - LAST_EXECUTION_DAYS_MAX * DAY_MILLISECONDS
+  const executed = sql`coalesce(stored.last_executed_at, ${nowMilliseconds}::bigint)`
+  const last = sql`greatest(least(${executed}, ${nowMilliseconds}::bigint), ${earliest}::bigint)`
   const floorOf = (step: Step) =>
     sql`(${last} / ${step}::bigint - ${(kept.get(step) ?? 0) - 1}::bigint) * ${step}::bigint`
   const isKept = STEPS.map((step) => sql`(candles.step = ${step} and candles.start >= ${floorOf(step)})`)
@@ -257,7 +271,8 @@ export async function readCandles(
   const [row] = rows
   const position = row && positionOf(row)
   if (row === undefined || position === undefined) return undefined
-  const lastMilliseconds = Math.min(optional(row.last_executed_at) ?? nowMilliseconds, nowMilliseconds)
+  const executedMilliseconds = optional(row.last_executed_at) ?? nowMilliseconds
+  const lastMilliseconds = Math.max(Math.min(executedMilliseconds, nowMilliseconds), earliest)
   return {
     position,
     firstExecutedMilliseconds: optional(row.first_executed_at),
@@ -273,10 +288,11 @@ async function readGaps(db: Db, market: string): Promise<Gap[]> {
   const { rows } = await sql<{ from_at: string; until_at: string }>`
     select from_at, until_at from candle_gaps where market = ${market} order by from_at
   `.execute(db.tables())
-  return rows.map(({ from_at, until_at }) => ({
+  const gaps = rows.map(({ from_at, until_at }) => ({
     fromMilliseconds: Number(from_at),
     untilMilliseconds: Number(until_at),
   }))
+  return mergedGaps(gaps)
 }
 
 /** The bars of an interval whose starts are in a range, and the close before it. */
@@ -320,32 +336,6 @@ export async function readCloseBefore(
     if (row !== undefined) return readPrice(market, row.close)
   }
   return undefined
-}
-
-/** Rows per statement. */
-const DELETED_MAX = 5_000
-
-/** Deletes some of the bars before a time. Returns how many: 0 when there are none. */
-export async function deleteCandles(db: Db, step: Step, beforeMilliseconds: number): Promise<number> {
-  const old = await sql`
-    delete from candles using (
-      select candle_markets.market, first.start
-      from candle_markets cross join lateral (
-        select start from candles
-        where candles.market = candle_markets.market and step = ${step} and start < ${beforeMilliseconds}::bigint
-        order by start limit ${DELETED_MAX}
-      ) as first
-      limit ${DELETED_MAX}
-    ) as expired
-    where candles.market = expired.market and candles.step = ${step} and candles.start = expired.start
-  `.execute(db.tables())
-  return Number(old.numAffectedRows ?? 0)
-}
-
-/** Deletes the gaps that ended before a time. Returns how many. */
-export async function deleteCandleGaps(db: Db, beforeMilliseconds: number): Promise<number> {
-  const old = await sql`delete from candle_gaps where until_at < ${beforeMilliseconds}::bigint`.execute(db.tables())
-  return Number(old.numAffectedRows ?? 0)
 }
 
 function positionOf({ epoch, execution_number, counted_at }: PositionRow): CandlePosition | undefined {

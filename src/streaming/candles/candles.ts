@@ -3,7 +3,15 @@
  * node with the same bars.
  */
 import { addScaled, multiplyScaled, type Scaled } from '../../platform/base/decimal.ts'
-import { addBar, type Bar, DAY_MILLISECONDS, HOUR_MILLISECONDS, MINUTE_MILLISECONDS, type Step } from './bar.ts'
+import {
+  addBar,
+  type Bar,
+  DAY_MILLISECONDS,
+  HOUR_MILLISECONDS,
+  MINUTE_MILLISECONDS,
+  type Step,
+  startOf,
+} from './bar.ts'
 
 /** The intervals, each with the bars from which it is computed. */
 export const INTERVALS = {
@@ -21,6 +29,22 @@ export type Interval = keyof typeof INTERVALS
 export interface Gap {
   readonly fromMilliseconds: number
   readonly untilMilliseconds: number
+}
+
+/** Gaps that cover the same minutes, as few as possible and in order. @param gaps by start */
+export function mergedGaps(gaps: readonly Gap[]): Gap[] {
+  const merged: Gap[] = []
+  for (const gap of gaps) {
+    const last = merged.at(-1)
+    const fromMinute = startOf(gap.fromMilliseconds, MINUTE_MILLISECONDS)
+    if (last === undefined || fromMinute > last.untilMilliseconds + MINUTE_MILLISECONDS) {
+      merged.push(gap)
+    } else {
+      const untilMilliseconds = Math.max(last.untilMilliseconds, gap.untilMilliseconds)
+      merged[merged.length - 1] = { ...last, untilMilliseconds }
+    }
+  }
+  return merged
 }
 
 export interface Candle {
@@ -44,6 +68,7 @@ export interface CandleSource {
   readonly bars: ReadonlyMap<number, Bar>
   /** The close before the range. Undefined: there are no candles before the first bar. */
   readonly previousClose: number | undefined
+  /** Merged. */
   readonly gaps: readonly Gap[]
   readonly nowMilliseconds: number
 }
@@ -52,13 +77,15 @@ export function candlesIn(range: CandleRange, source: CandleSource): Candle[] {
   const { milliseconds } = INTERVALS[range.interval]
   const candles: Candle[] = []
   let lastClose = source.previousClose
+  let gap = 0
   for (let start = range.fromMilliseconds; start < range.untilMilliseconds; start += milliseconds) {
     const bar = barOf(range.interval, start, source.bars)
     lastClose = bar?.close ?? lastClose
     if (lastClose === undefined) continue
     const end = start + milliseconds
-    const isClosed = source.nowMilliseconds >= end
-    candles.push({ start, bar, lastClose, isClosed, isIncomplete: isInGap(source.gaps, start, end) })
+    while ((source.gaps[gap]?.untilMilliseconds ?? start) < start) gap += 1
+    const isIncomplete = (source.gaps[gap]?.fromMilliseconds ?? end) < end
+    candles.push({ start, bar, lastClose, isClosed: source.nowMilliseconds >= end, isIncomplete })
   }
   return candles
 }
@@ -75,10 +102,6 @@ function barOf(interval: Interval, start: number, bars: ReadonlyMap<number, Bar>
     else addBar(sum, bar)
   }
   return sum
-}
-
-function isInGap(gaps: readonly Gap[], start: number, end: number): boolean {
-  return gaps.some(({ fromMilliseconds, untilMilliseconds }) => fromMilliseconds < end && untilMilliseconds >= start)
 }
 
 /** The executions of 24 hours. */

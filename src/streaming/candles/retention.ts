@@ -1,11 +1,14 @@
-/** Deletes old bars and gaps, in bounded statements. Requests never ask for what is deleted here. */
+/**
+ * Deletes old bars and gaps, in bounded statements. Requests never ask for what is deleted here. Minutes are deleted by
+ * whole hours, so that the close before a kept minute is in a kept minute or in a whole hour before it.
+ */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { Db } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
 import { HourlyUpkeep } from '../../platform/store/upkeep/hourly-upkeep.ts'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS, MINUTE_MILLISECONDS } from './bar.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS, MINUTE_MILLISECONDS, type Step, startOf } from './bar.ts'
 import { MINUTE_BARS_DAYS } from './candle-reader.ts'
-import { deleteCandleGaps, deleteCandles } from './candle-table.ts'
 
 export interface CandleRetentionOptions {
   readonly db: Db
@@ -18,9 +21,35 @@ export interface CandleRetentionOptions {
 export function startCandleRetention({ db, clock, log, retentionDays }: CandleRetentionOptions): HourlyUpkeep {
   const before = (days: number) => clock.wallInstant().milliseconds - days * DAY_MILLISECONDS
   const statements = [
-    () => deleteCandles(db, MINUTE_MILLISECONDS, before(MINUTE_BARS_DAYS)),
+    () => deleteCandles(db, MINUTE_MILLISECONDS, startOf(before(MINUTE_BARS_DAYS), HOUR_MILLISECONDS)),
     () => deleteCandles(db, HOUR_MILLISECONDS, before(retentionDays())),
     () => deleteCandleGaps(db, before(retentionDays())),
   ]
   return new HourlyUpkeep({ clock, log, failure: 'old candles were not deleted', statements })
+}
+
+/** Rows per statement. */
+const DELETED_MAX = 5_000
+
+/** Deletes some of the bars before a time. Returns how many: 0 when there are none. */
+async function deleteCandles(db: Db, step: Step, beforeMilliseconds: number): Promise<number> {
+  const old = await sql`
+    delete from candles using (
+      select candle_markets.market, first.start
+      from candle_markets cross join lateral (
+        select start from candles
+        where candles.market = candle_markets.market and step = ${step} and start < ${beforeMilliseconds}::bigint
+        order by start limit ${DELETED_MAX}
+      ) as first
+      limit ${DELETED_MAX}
+    ) as expired
+    where candles.market = expired.market and candles.step = ${step} and candles.start = expired.start
+  `.execute(db.tables())
+  return Number(old.numAffectedRows ?? 0)
+}
+
+/** Deletes the gaps that ended before a time. Returns how many. */
+async function deleteCandleGaps(db: Db, beforeMilliseconds: number): Promise<number> {
+  const old = await sql`delete from candle_gaps where until_at < ${beforeMilliseconds}::bigint`.execute(db.tables())
+  return Number(old.numAffectedRows ?? 0)
 }

@@ -1,6 +1,6 @@
 /**
- * Candles and the ticker, made from executions alone. The answers are equal on every node, and equal before and after
- * a change of leader for closed candles. Each version of an answer is encoded once for all requests.
+ * Candles and the ticker, made from executions alone. The answers are equal on every node. A change of leader changes
+ * closed candles only where executions may have been missed: they become incomplete. Each version of an answer is encoded once for all requests.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -64,7 +64,9 @@ const Candle = Type.Object(
         'How many executions arrived after the end of their candle. Intervals of 5m and 15m add up those of 1m, ' +
         'and 4h and 1d those of 1h',
     }),
-    closed: Type.Boolean({ description: 'Its time is over. It only changes with its revision' }),
+    closed: Type.Boolean({
+      description: 'Its time is over. It only changes with its revision, or becomes incomplete once',
+    }),
     incomplete: Type.Boolean({ description: 'Executions may be missing in its time' }),
   },
   { title: 'Candle' },

@@ -91,7 +91,7 @@ export class CandleMarket {
   /** A later sequencer. @param continued the replica whose executions it continues; absent: none */
   newSequencer(bus: Bus, continued?: Replica): Sequencer {
     const { clock, captured, replica, definition: market } = this
-    const epoch = `${clock.wallInstant().milliseconds}-${this.#epochs++}`
+    const epoch = `${Math.max(this.now, replica.instant.milliseconds)}-${this.#epochs++}`
     const metrics = createSequencerMetrics(createMetricsRegistry())
     const floorMilliseconds = replica.instant.milliseconds
     const common = { market, epoch, bus, clock, log: captured.log, metrics, floorMilliseconds }
