@@ -21,7 +21,7 @@ const ON_EACH_ENGINE = [
   'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
   'test/money/ledger/{entries,ledger}.test.ts',
   'test/streaming/gateway/events.test.ts',
-  'test/streaming/candles/candles.test.ts',
+  'test/streaming/candles/{candles,replayed-day}.test.ts',
   'test/streaming/markets/{commit-times,feed-lease-table}.test.ts',
   'test/money/orchestrations/start.test.ts',
   'test/money/orchestrations/pricing/price.test.ts',

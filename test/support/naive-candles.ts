@@ -30,10 +30,17 @@ export function naiveCandles(
   // A revision is counted in the stored candles.
   const storedLength = length < LENGTHS['1h'] ? LENGTHS['1m'] : LENGTHS['1h']
   const sorted = trades.map((trade, order) => ({ ...trade, order })).sort((a, b) => a.at - b.at || a.order - b.order)
+  const byStart = new Map<number, typeof sorted>()
+  for (const trade of sorted) {
+    const start = floor(trade.at, length)
+    const inside = byStart.get(start)
+    if (inside === undefined) byStart.set(start, [trade])
+    else inside.push(trade)
+  }
   const items: object[] = []
   let last: bigint | undefined
   for (let start = floor(sorted[0]?.at ?? now, length); start <= now; start += length) {
-    const inside = sorted.filter(({ at }) => at >= start && at < start + length)
+    const inside = byStart.get(start) ?? []
     const [first, close] = [inside[0], inside.at(-1)]
     const prices = inside.map(({ price }) => price)
     const high = prices.reduce((a, b) => (a > b ? a : b), prices[0] ?? 0n)

@@ -1,7 +1,5 @@
 /** Candles from the store and from executions, compared with a model that sees every execution. */
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { parseDecimal } from '../../../src/platform/base/decimal.ts'
-import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { Bars } from '../../../src/streaming/candles/bar.ts'
 import { WAITING_BARS_MAX } from '../../../src/streaming/candles/candle-counter.ts'
@@ -17,6 +15,8 @@ import { Random } from '../../support/random.ts'
 import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 import { CandleMarket, candlesOf, written } from './candle-market.ts'
+import { FaultyStore } from './faulty-store.ts'
+import { RECORDED } from './recorded-trades.ts'
 
 const db = await openTestStore({ log: captureLog().log })
 afterAll(() => db.close())
@@ -28,36 +28,6 @@ beforeEach(async () => {
 const START = Date.UTC(2026, 4, 3, 22, 58)
 const INTERVALS = Object.keys(LENGTHS) as (keyof typeof LENGTHS)[]
 const later = (milliseconds: number) => new VirtualClock(milliseconds)
-
-/** A venue's trades, at the scale of the market's integers. */
-const RECORDED = [
-  {
-    venue: 'OKX',
-    file: 'OKX.ws.1.0.gz',
-    // biome-ignore lint/suspicious/noExplicitAny: a venue's frame
-    tradesOf: ({ arg, data }: any): Execution[] =>
-      arg?.channel === 'trades' && data !== undefined
-        ? // biome-ignore lint/suspicious/noExplicitAny: a venue's frame
-          data.map(({ px, sz, ts, tradeId: id }: any) => recordedTrade(px, sz, Number(ts), `${arg.instId} ${id}`))
-        : [],
-  },
-  {
-    venue: 'Coinbase',
-    file: 'COINBASE.ws.28.0.gz',
-    // biome-ignore lint/suspicious/noExplicitAny: a venue's frame
-    tradesOf: ({ type, price, size, time, trade_id: id, product_id: pair }: any): Execution[] =>
-      type === 'match' || type === 'last_match' ? [recordedTrade(price, size, Date.parse(time), `${pair} ${id}`)] : [],
-  },
-]
-
-function recordedTrade(price: string, amount: string, executedAtMilliseconds: number, id: string): Execution {
-  return {
-    price: parseDecimal(price, 8) as number,
-    amount: parseDecimal(amount, 8) as number,
-    executedAtMilliseconds,
-    id,
-  }
-}
 
 /** Executions around now: some late, some at the borders of candles, large and small amounts. */
 function randomExecution(random: Random, now: number): Execution {
@@ -376,28 +346,3 @@ describe('candles', () => {
     reader.stop()
   })
 })
-
-/** A store whose transactions fail before or after they are stored. */
-class FaultyStore {
-  readonly db: Db
-  isFaulty = true
-  isDown = false
-  losesNext = false
-  lost = 0
-
-  constructor(store: Db, random: Random) {
-    const transaction: Db['transaction'] = async (work, options) => {
-      if (this.isDown) throw new StoreUnavailable('down')
-      const isLost = this.losesNext || (this.isFaulty && random.chance(0.3))
-      if (isLost && !this.losesNext && random.chance(0.5)) throw new StoreUnavailable('not stored')
-      const result = await store.transaction(work, options)
-      if (!isLost) return result
-      this.lost++
-      this.losesNext = false
-      throw new StoreUnavailable('the answer was lost')
-    }
-    this.db = new Proxy(store, {
-      get: (target, name, receiver) => (name === 'transaction' ? transaction : Reflect.get(target, name, receiver)),
-    })
-  }
-}
