@@ -53,7 +53,10 @@ function startServer(tools: Tools, kind: ServerKind, setup: ServerSetup): Peer {
   return startLimit(tools.limit as string, [frameBytes(), setup.markets])
 }
 
-/** At full speed: one message per tick, bursts of ten, and ten for each connection's own five of twenty markets. */
+/**
+ * At full speed: one message per tick, bursts of ten, and ten for each connection's own five of twenty markets. The
+ * extended protocol's frames are longer, so nothing else is compared with it.
+ */
 export async function measureFlat(runs: Runs, tools: Tools, durations: Durations): Promise<void> {
   const mixed = Array.from({ length: CONNECTIONS }, (_, index) => [0, 3, 7, 12, 18].map((step) => (index + step) % 20))
   const single = Array.from({ length: CONNECTIONS }, () => [0])
@@ -61,10 +64,12 @@ export async function measureFlat(runs: Runs, tools: Tools, durations: Durations
     { name: 'one message per tick', wanted: single, markets: 1, count: 1 },
     { name: 'bursts of 10', wanted: single, markets: 1, count: 10 },
     { name: 'mixed, bursts of 10', wanted: mixed, markets: 20, count: 2 },
+    { name: 'extended protocol, one message per tick', wanted: single, markets: 1, count: 1, isExtended: true },
+    { name: 'extended protocol, bursts of 10', wanted: single, markets: 1, count: 10, isExtended: true },
   ]
-  for (const { name, wanted, markets, count } of scenarios) {
-    const setup = { ...BASE, markets, moving: markets }
-    for (const kind of kindsOf(tools)) {
+  for (const { name, wanted, markets, count, isExtended = false } of scenarios) {
+    const setup = { ...BASE, markets, moving: markets, isExtended }
+    for (const kind of isExtended ? (['tidegate'] as const) : kindsOf(tools)) {
       const reading = await measure(tools, durations.warmUpMilliseconds, {
         server: startServer(tools, kind, setup),
         setup,
@@ -75,7 +80,8 @@ export async function measureFlat(runs: Runs, tools: Tools, durations: Durations
       })
       const reference =
         kind === 'limit' ? undefined : `${name}: ${kind === 'tidegate' && tools.limit ? 'limit' : 'naive'}`
-      runs.add(`${name}: ${kind}`, 'deliveries/CPU s', reading.perCpuSecond, kind === 'naive' ? undefined : reference)
+      const ratioTo = kind === 'naive' || isExtended ? undefined : reference
+      runs.add(`${name}: ${kind}`, 'deliveries/CPU s', reading.perCpuSecond, ratioTo)
       runs.add(`${name}: ${kind}, load generator`, '% busy', reading.reader * 100)
       runs.add(`${name}: ${kind}, ticks that found a full socket`, '%', reading.waits * 100)
     }

@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { Directory } from '../src/access/clients/directory.ts'
 import type { DirectoryContent } from '../src/access/clients/directory-records.ts'
 import type { Plan } from '../src/access/clients/plans/plan.ts'
+import { EXTENDED_SUBPROTOCOL } from '../src/contract/channels.ts'
 import { type Clock, createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
@@ -42,6 +43,8 @@ export interface ServerSetup {
   readonly heartbeatSeconds: number
   /** Whether connections can be paused (the command `lagging`). */
   readonly held: boolean
+  /** Whether the sessions speak `tidegate.v1`, without the clients' request for it. */
+  readonly isExtended?: boolean
   /** `stream.write_interval_ms`; absent: 0. */
   readonly writeIntervalMilliseconds?: number
   /** Certificate and key. Absent: plain TCP. */
@@ -97,6 +100,12 @@ function contentWith(kind: PlanKind, markets: readonly { readonly symbol: string
       ...(kind === 'none' ? {} : { plan: `plan-${number % PLANS}` }),
     })),
     clients: [],
+  }
+}
+
+class ExtendedTransport extends Transport {
+  override get subprotocol(): string {
+    return EXTENDED_SUBPROTOCOL
   }
 }
 
@@ -206,7 +215,10 @@ function main(setup: ServerSetup): void {
   const sockets = new Sockets()
   const transports: HeldTransport[] = []
   listen({ hub, sockets, clock, tls: setup.tls }, (webSocket, socket) => {
-    if (!setup.held) return new Transport(webSocket, socket, clock, '127.0.0.1')
+    if (!setup.held) {
+      const Connection = setup.isExtended === true ? ExtendedTransport : Transport
+      return new Connection(webSocket, socket, clock, '127.0.0.1')
+    }
     const transport = new HeldTransport(webSocket, socket, clock, '127.0.0.1')
     transports.push(transport)
     return transport
