@@ -1,6 +1,7 @@
 /**
  * Keeps usage by hour for 14 days, then by day until `metering.retention_days`, in bounded statements. A statement moves
- * rows, so each is counted once whatever fails.
+ * rows, so each is counted once whatever fails. A row that its process may still replace is left, because it would be
+ * counted again: a wrong clock can make it look old.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -20,11 +21,13 @@ export interface UsageUpkeepOptions {
 }
 
 export function startUsageUpkeep({ db, clock, log, days }: UsageUpkeepOptions): HourlyUpkeep {
+  // By the store's clock if it is behind: a wrong clock here deletes nothing.
   const daysAgo = (count: number) => {
     const day = new Date(clock.wallInstant().milliseconds)
     day.setUTCHours(0, 0, 0, 0)
     day.setUTCDate(day.getUTCDate() - count)
-    return sql`${day.toISOString()}::timestamptz`
+    return sql`least(
+      ${day.toISOString()}::timestamptz, date_trunc('day', clock_timestamp(), 'UTC') - make_interval(days => ${count}))`
   }
   const statements = [
     () => deletingRows('usage_hours', 'hour', daysAgo(days())),
@@ -42,7 +45,13 @@ export function startUsageUpkeep({ db, clock, log, days }: UsageUpkeepOptions): 
 function summingHours(before: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     with oldest as (
-      select ctid from usage_hours where hour < ${before} order by hour limit ${ROWS_PER_STATEMENT}
+      select ctid from usage_hours
+      where hour < ${before} and not exists (
+        select from usage_runs
+        where id = usage_hours.run_id and ended_at is null and flushed_at < usage_hours.hour + interval '1 hour'
+          and written_at > clock_timestamp() - interval '1 day'
+      )
+      order by hour limit ${ROWS_PER_STATEMENT}
       for update skip locked
     ), moved as (
       delete from usage_hours using oldest where usage_hours.ctid = oldest.ctid returning usage_hours.*

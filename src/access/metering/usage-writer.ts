@@ -39,7 +39,7 @@ export interface UsageWriterOptions {
 /** One row's sums in its hour. */
 interface HourRow extends UsageSums, Pick<UsageRow, 'customerId' | 'clientId' | 'market' | 'channel'> {
   readonly hourMilliseconds: number
-  readonly writerId: string
+  readonly runId: string
   isChanged: boolean
 }
 
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<HourRow>[] = [
   ['client_id', 'text', ({ clientId }) => clientId],
   ['customer_id', 'uuid', ({ customerId }) => customerId],
   ['hour', 'timestamptz', ({ hourMilliseconds }) => timeText(hourMilliseconds)],
-  ['run_id', 'uuid', ({ writerId }) => writerId],
+  ['run_id', 'uuid', ({ runId }) => runId],
   ['market', 'text', ({ market }) => market],
   ['channel', 'text', ({ channel }) => channel],
   ['messages', 'bigint', ({ messages }) => String(messages)],
@@ -63,11 +63,11 @@ const COLUMNS: readonly Column<HourRow>[] = [
 
 export class UsageWriter {
   readonly #options: UsageWriterOptions
-  readonly #runId = newId()
+  #runId = newId()
+  /** Earlier runs of this process. The next write ends them. */
+  #endedRuns: string[] = []
   readonly #failures: Counter
   #hourMilliseconds: number
-  /** Of the rows in progress. Another one when the wall clock has stepped back, because these hours have rows already. */
-  #writerId: string = this.#runId
   /** The hour in progress, by market, channel and client. */
   #rows = new Map<string, HourRow>()
   /** Unwritten rows of finished hours. */
@@ -171,8 +171,8 @@ export class UsageWriter {
     let row = this.#rows.get(key)
     if (row === undefined) {
       const none = { messages: 0, bytes: 0, connectionMilliseconds: 0, restRequests: 0 }
-      const [hourMilliseconds, writerId] = [this.#hourMilliseconds, this.#writerId]
-      row = { hourMilliseconds, writerId, customerId, clientId, market, channel, ...none, isChanged: true }
+      const [hourMilliseconds, runId] = [this.#hourMilliseconds, this.#runId]
+      row = { hourMilliseconds, runId, customerId, clientId, market, channel, ...none, isChanged: true }
       this.#rows.set(key, row)
     }
     addSums(row, sums)
@@ -183,10 +183,17 @@ export class UsageWriter {
   #endHour(nowMilliseconds: number): void {
     const hour = hourOf(nowMilliseconds)
     if (hour === this.#hourMilliseconds || this.#finished.length > ROWS_FINISHED_MAX) return
-    if (hour < this.#hourMilliseconds) this.#writerId = newId()
+    if (hour < this.#hourMilliseconds) this.#beginRun()
     this.#finished = this.#unwritten
     this.#rows = new Map()
     this.#hourMilliseconds = hour
+  }
+
+  /** The wall clock has stepped back into an hour that may have rows of this run. */
+  #beginRun(): void {
+    this.#endedRuns.push(this.#runId)
+    this.#runId = newId()
+    this.#hasRun = false
   }
 
   async #writeRows(rows: readonly HourRow[]): Promise<void> {
@@ -202,6 +209,7 @@ export class UsageWriter {
   async #writeRun(db: Db, flushedAt: string): Promise<void> {
     const { node } = this.#options
     const gaps = this.#gaps
+    const ended = this.#endedRuns
     const isFirst = !this.#hasRun
     await db.transaction<UsageTables, void>(async (transaction) => {
       await sql`
@@ -211,6 +219,11 @@ export class UsageWriter {
           set flushed_at = excluded.flushed_at, written_at = excluded.written_at,
             ended_at = excluded.ended_at, lost_until = null
       `.execute(transaction)
+      if (ended.length > 0) {
+        await sql`
+          update usage_runs set ended_at = flushed_at, lost_until = null where id = any (${ended}::uuid[])
+        `.execute(transaction)
+      }
       if (isFirst) {
         await sql`
           update usage_runs set lost_until = greatest(flushed_at, ${flushedAt})
@@ -226,6 +239,7 @@ export class UsageWriter {
     })
     this.#hasRun = true
     this.#gaps = this.#gaps.slice(gaps.length)
+    this.#endedRuns = []
   }
 }
 

@@ -205,15 +205,20 @@ describe('written usage', () => {
   it('old hours are summed by day without a difference, and deleted after their time', async () => {
     const customer = await node.newCustomer()
     const random = new Random(3)
+    const writeAndEnd = async (meter: Meter, shift: { milliseconds: number }) => {
+      const writer = writerWith({ meter, shift })
+      await writer.start()
+      await writer.stop()
+    }
     for (let day = 10; day < 25; day++) {
       const shift = { milliseconds: -day * DAY }
       const meter = new Meter(createSystemClock())
       for (const market of ['BTCUSD', 'ETHUSD'])
         meter.of(holderOf(customer)).of(market, 'market_data').count(3, random.integer(9_999))
-      await writerWith({ meter, shift }).write()
+      await writeAndEnd(meter, shift)
       shift.milliseconds += HOUR
       meter.of(holderOf(customer)).of('BTCUSD', 'market_data').count(1, random.integer(9_999))
-      await writerWith({ meter, shift }).write()
+      await writeAndEnd(meter, shift)
     }
     const query = `customers=${customer.customerId}&group_by=market,day&from=${since(-40 * DAY)}`
     const before = await usageOf(query)
@@ -236,6 +241,37 @@ describe('written usage', () => {
     const kept = await usageOf(query)
     expect(kept.length).toBeLessThan(before.length)
     expect(before).toEqual(expect.arrayContaining(kept))
+  })
+})
+
+describe('usage of a process with a wrong clock', () => {
+  it('an hour is summed by day only once its process has written the next one', async () => {
+    const customer = await node.newCustomer()
+    const meter = new Meter(createSystemClock())
+    const shift = { milliseconds: -20 * DAY }
+    const writer = writerWith({ meter, shift })
+    const query = `customers=${customer.customerId}&group_by=day&from=${since(-40 * DAY)}`
+    const inHours = async () => {
+      const { rows } = await sql<{ readonly count: string }>`
+        select count(*) as count from usage_hours where customer_id = ${customer.customerId}
+      `.execute(node.db.tables())
+      return Number(rows[0]?.count)
+    }
+    for (let round = 1; round <= 3; round++) {
+      meter.of(holderOf(customer)).of('BTCUSD', 'market_data').count(1, 10)
+      if (round === 3) shift.milliseconds += HOUR
+      await writer.write()
+      const upkeep = startUsageUpkeep({
+        db: node.db,
+        clock: createSystemClock(),
+        log: captureLog().log,
+        days: () => 400,
+      })
+      await upkeep.settled()
+      await upkeep.stop()
+      expect(await usageOf(query)).toMatchObject([{ messages: round, bytes: 10 * round }])
+      expect(await inHours()).toBe(round === 3 ? 0 : 1)
+    }
   })
 })
 
