@@ -7,7 +7,7 @@
  */
 import type { Replica } from '../sequencing/replica.ts'
 import { Bars, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
-import type { CandleBatch, CandlePosition, ClaimedPosition } from './candle-table.ts'
+import type { CandleBatch, CandleClaim, CandlePosition } from './candle-table.ts'
 import type { Gap } from './candles.ts'
 
 /** A market that this process writes. */
@@ -30,6 +30,7 @@ export class CandleCounter {
   #isClaimed = false
   /** The number of the last counted execution in the log. */
   #number = 0
+  #leaseEpoch = 0
   #stored: CandlePosition | undefined
   /** Executions committed until then are counted already. */
   #countedMilliseconds = 0
@@ -70,13 +71,14 @@ export class CandleCounter {
   }
 
   /** Begins to count after the stored position. */
-  claimed(position: ClaimedPosition | undefined): void {
+  claimed({ leaseEpoch, position, endMilliseconds }: CandleClaim): void {
     const { executions, instant } = this.written.replica
     this.#isClaimed = true
+    this.#leaseEpoch = leaseEpoch
     this.#stored = position
     this.#countedMilliseconds = position?.countedMilliseconds ?? 0
     // Before the first position, the day's bars have no beginning.
-    this.#endMilliseconds = position?.endMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
+    this.#endMilliseconds = endMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
     const lastCounted = this.#readCounted()
     // After a miss the log no longer knows earlier positions, but it may still have everything since this one.
     const number = (position && executions.resumableAt(position)) ?? lastCounted
@@ -146,7 +148,9 @@ export class CandleCounter {
 
   #noteTime(trade: Pick<Trade, 'execution' | 'commitMilliseconds'>): void {
     const { venue = '' } = trade.execution
-    if (this.#venues.has(venue) || this.#venues.size < VENUES_MAX) this.#venues.set(venue, executedAt(trade))
+    // A venue's clock may be ahead.
+    const milliseconds = Math.min(executedAt(trade), trade.commitMilliseconds)
+    if (this.#venues.has(venue) || this.#venues.size < VENUES_MAX) this.#venues.set(venue, milliseconds)
   }
 
   #miss(): void {
@@ -163,7 +167,7 @@ export class CandleCounter {
   }
 
   #take(): CandleBatch | undefined {
-    const { replica, leaseEpoch } = this.written
+    const { replica } = this.written
     const { followed, market, instant } = replica
     const from = this.#stored
     if (followed === undefined) return undefined
@@ -181,7 +185,7 @@ export class CandleCounter {
     const to = { ...followed, countedMilliseconds: instant.milliseconds }
     const changes = { bars: this.#bars, gaps: [...this.#gaps.values()], executed: this.#executed }
     this.#clear()
-    return { market, leaseEpoch, from, to, ...changes }
+    return { market, leaseEpoch: this.#leaseEpoch, from, to, ...changes }
   }
 
   #clear(): void {

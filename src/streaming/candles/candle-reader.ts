@@ -9,7 +9,17 @@ import type { Replica } from '../sequencing/replica.ts'
 import { DAY_MILLISECONDS, MINUTE_MILLISECONDS, type Step, startOf } from './bar.ts'
 import { BARS_KEPT, CandleMemory } from './candle-memory.ts'
 import { readCandles, readCloseBefore, readOlderCandles } from './candle-table.ts'
-import { type Candle, type CandleRange, candlesIn, type DayTotals, INTERVALS, type Interval } from './candles.ts'
+import {
+  type Candle,
+  type CandleRange,
+  type CandleSource,
+  candlesIn,
+  type DayTotals,
+  type Gap,
+  INTERVALS,
+  type Interval,
+  mergedGaps,
+} from './candles.ts'
 
 /** Executions are included once a second, so that they are still in the log. */
 const FOLLOW_MILLISECONDS = 1_000
@@ -45,7 +55,7 @@ export interface CandleAnswer {
 
 interface OlderCandles {
   readonly range: CandleRange
-  readonly stored: Awaited<ReturnType<typeof readOlderCandles>>
+  readonly stored: Pick<CandleSource, 'bars' | 'gaps' | 'previousClose'>
 }
 
 interface KnownMarket {
@@ -92,7 +102,7 @@ export class CandleReader {
     } while (floor !== floorNow())
     const { gaps } = memory
     const candles = (): readonly Candle[] => {
-      const before = older === undefined ? [] : candlesIn(older.range, { ...older.stored, gaps, nowMilliseconds })
+      const before = older === undefined ? [] : olderCandles(older, gaps, nowMilliseconds)
       const from = Math.max(floor, fromMilliseconds)
       const previousClose = before.at(-1)?.lastClose ?? memory.closeBefore(step, from)
       const source = { bars: memory.bars(step), previousClose, gaps, nowMilliseconds }
@@ -200,4 +210,8 @@ export class CandleReader {
     }
     this.#timer = this.#options.clock.schedule(FOLLOW_MILLISECONDS, () => this.#followAll())
   }
+}
+
+function olderCandles({ range, stored }: OlderCandles, gaps: readonly Gap[], nowMilliseconds: number): Candle[] {
+  return candlesIn(range, { ...stored, gaps: mergedGaps([...gaps, ...stored.gaps]), nowMilliseconds })
 }

@@ -2,8 +2,8 @@
  * Bars in the store, with their fencing. A market's position, bars and gaps change together: what is stored includes each
  * execution up to the position, and none after it. A write states the position that it continues, and its lease's epoch. A
  * claim with a later epoch makes every write with an earlier one fail. So an execution is counted once, whatever is
- * repeated, and whoever else believes to lead. Prices are stored as decimals: those with more fraction digits than the
- * market has now are not read.
+ * repeated, and whoever else believes to lead. Prices are stored as decimals: bars with more fraction digits than the
+ * market has now are read as gaps.
  */
 import { formatDecimal, parseDecimal, type Scaled } from '../../platform/base/decimal.ts'
 import type { Db } from '../../platform/store/db.ts'
@@ -12,7 +12,7 @@ import { type Column, inserting, namesOf, unnested } from '../../platform/store/
 import type { MarketDefinition } from '../market/event.ts'
 import type { Continuation } from '../sequencing/bus.ts'
 import { type Bar, type Bars, DAY_MILLISECONDS, STEPS, type Step } from './bar.ts'
-import { type Gap, mergedGaps } from './candles.ts'
+import { type CandleSource, type Gap, mergedGaps } from './candles.ts'
 
 /** Everything up to this execution is counted. */
 export interface CandlePosition extends Continuation {
@@ -20,9 +20,13 @@ export interface CandlePosition extends Continuation {
   readonly countedMilliseconds: number
 }
 
-export interface ClaimedPosition extends CandlePosition {
+export interface CandleClaim {
+  /** With which the market is to be written. */
+  readonly leaseEpoch: number
+  /** Undefined: nothing has been written. */
+  readonly position: CandlePosition | undefined
   /** The last stored execution's time, or the position's if that is earlier: later executions may not be stored. */
-  readonly endMilliseconds: number
+  readonly endMilliseconds: number | undefined
 }
 
 /** A market's changes since the last write. */
@@ -46,32 +50,34 @@ interface PositionRow {
 }
 
 /**
- * Claims markets for writes with a lease's epoch, and returns each one's position. Markets that were claimed with a later
- * epoch are missing.
+ * Claims markets for writes with a lease's epoch. Markets that were claimed with a later epoch are missing. An epoch of 0
+ * stands for no lease: no other process writes the market any more, and the stored epoch is continued.
  */
 export async function claimCandles(
   db: Db,
   claims: readonly { readonly market: string; readonly leaseEpoch: number }[],
-): Promise<ReadonlyMap<string, ClaimedPosition | undefined>> {
+): Promise<ReadonlyMap<string, CandleClaim>> {
   const columns: readonly Column<(typeof claims)[number]>[] = [
     ['market', 'text', ({ market }) => market],
     ['lease_epoch', 'bigint', ({ leaseEpoch }) => leaseEpoch],
   ]
-  const { rows } = await sql<PositionRow & { end_at: string | null }>`
+  const { rows } = await sql<PositionRow & { lease_epoch: string; end_at: string | null }>`
     ${inserting(
       'candle_markets',
       bySymbol(claims, ({ market }) => market),
       columns,
     )}
-    on conflict (market) do update set lease_epoch = excluded.lease_epoch
-    where candle_markets.lease_epoch <= excluded.lease_epoch
-    returning market, epoch, execution_number, counted_at, least(counted_at, last_executed_at) as end_at
+    on conflict (market) do update set lease_epoch = greatest(candle_markets.lease_epoch, excluded.lease_epoch)
+    where candle_markets.lease_epoch <= excluded.lease_epoch or excluded.lease_epoch = 0
+    returning market, lease_epoch, epoch, execution_number, counted_at,
+      least(counted_at, last_executed_at) as end_at
   `.execute(db.tables())
-  const claimedOf = (row: (typeof rows)[number]) => {
-    const position = positionOf(row)
-    return position && { ...position, endMilliseconds: Number(row.end_at) }
-  }
-  return new Map(rows.map((row) => [row.market, claimedOf(row)]))
+  return new Map(
+    rows.map((row) => {
+      const position = positionOf(row)
+      return [row.market, { leaseEpoch: Number(row.lease_epoch), position, endMilliseconds: optional(row.end_at) }]
+    }),
+  )
 }
 
 /**
@@ -271,6 +277,7 @@ export async function readCandles(
   const [row] = rows
   const position = row && positionOf(row)
   if (row === undefined || position === undefined) return undefined
+  const stored = readBars(market, row.step === null ? [] : rows)
   const executedMilliseconds = optional(row.last_executed_at) ?? nowMilliseconds
   const lastMilliseconds = Math.max(Math.min(executedMilliseconds, nowMilliseconds), earliest)
   return {
@@ -279,29 +286,28 @@ export async function readCandles(
     floors: new Map(
       STEPS.map((step) => [step, (Math.floor(lastMilliseconds / step) - (kept.get(step) ?? 0) + 1) * step]),
     ),
-    bars: rows.flatMap((each) => (each.step === null ? [] : readBar(market, each))),
-    gaps: await readGaps(db, market.symbol),
+    bars: stored.bars,
+    gaps: mergedGaps([...(await readGaps(db, market.symbol)), ...stored.gaps]),
   }
 }
 
 async function readGaps(db: Db, market: string): Promise<Gap[]> {
   const { rows } = await sql<{ from_at: string; until_at: string }>`
-    select from_at, until_at from candle_gaps where market = ${market} order by from_at
+    select from_at, until_at from candle_gaps where market = ${market}
   `.execute(db.tables())
-  const gaps = rows.map(({ from_at, until_at }) => ({
+  return rows.map(({ from_at, until_at }) => ({
     fromMilliseconds: Number(from_at),
     untilMilliseconds: Number(until_at),
   }))
-  return mergedGaps(gaps)
 }
 
-/** The bars of an interval whose starts are in a range, and the close before it. */
+/** An interval's bars in a range, the gaps of those that cannot be read, and the close before it. */
 export async function readOlderCandles(
   db: Db,
   market: MarketDefinition,
   { milliseconds, step }: { readonly milliseconds: number; readonly step: Step },
   { fromMilliseconds, untilMilliseconds }: { readonly fromMilliseconds: number; readonly untilMilliseconds: number },
-): Promise<{ readonly bars: ReadonlyMap<number, Bar>; readonly previousClose: number | undefined }> {
+): Promise<Pick<CandleSource, 'bars' | 'gaps' | 'previousClose'>> {
   const { rows } = await sql<BarRow>`
     select ${step}::integer as step, start / ${milliseconds}::bigint * ${milliseconds}::bigint as start,
       min(opened_at) as opened_at, max(closed_at) as closed_at,
@@ -316,8 +322,9 @@ export async function readOlderCandles(
       and candles.start >= ${fromMilliseconds}::bigint and candles.start < ${untilMilliseconds}::bigint
     group by 2
   `.execute(db.tables())
-  const bars = new Map(rows.flatMap((row) => readBar(market, row)).map(([, bar]) => [bar.start, bar]))
-  return { bars, previousClose: await readCloseBefore(db, market, fromMilliseconds) }
+  const { bars, gaps } = readBars(market, rows, milliseconds)
+  const previousClose = await readCloseBefore(db, market, fromMilliseconds)
+  return { bars: new Map(bars.map(([, bar]) => [bar.start, bar])), gaps, previousClose }
 }
 
 /** The last close before a time, from minutes or, where those are deleted, from hours. */
@@ -347,17 +354,33 @@ function optional(text: string | null): number | undefined {
   return text === null ? undefined : Number(text)
 }
 
-/** None where a number is finer than the market's. */
-function readBar(market: MarketDefinition, row: BarRow): (readonly [step: Step, bar: Bar])[] {
+/** Bars, and the gaps of those with numbers finer than the market's. @param length where it is not the rows' step */
+function readBars(
+  market: MarketDefinition,
+  rows: readonly BarRow[],
+  length?: number,
+): Pick<StoredCandles, 'bars' | 'gaps'> {
+  const bars: (readonly [step: Step, bar: Bar])[] = []
+  const gaps: Gap[] = []
+  for (const row of rows) {
+    const bar = readBar(market, row)
+    const fromMilliseconds = Number(row.start)
+    if (bar !== undefined) bars.push([row.step as Step, bar])
+    else gaps.push({ fromMilliseconds, untilMilliseconds: fromMilliseconds + (length ?? row.step) - 1 })
+  }
+  return { bars, gaps }
+}
+
+function readBar(market: MarketDefinition, row: BarRow): Bar | undefined {
   const [open, high, low, close] = [row.open, row.high, row.low, row.close].map((text) => readPrice(market, text))
   const volume = readScaled(row.volume, market.amountDecimals)
   const quoteVolume = readScaled(row.quote_volume, quoteDecimals(market))
-  if (open === undefined || high === undefined || low === undefined || close === undefined) return []
-  if (volume === undefined || quoteVolume === undefined) return []
+  if (open === undefined || high === undefined || low === undefined || close === undefined) return undefined
+  if (volume === undefined || quoteVolume === undefined) return undefined
   const times = { start: Number(row.start), openedAt: Number(row.opened_at), closedAt: Number(row.closed_at) }
   const ids = { firstId: row.first_id, lastId: row.last_id }
   const counts = { trades: Number(row.trades), revision: Number(row.revision) }
-  return [[row.step as Step, { ...times, open, high, low, close, ...ids, volume, quoteVolume, ...counts }]]
+  return { ...times, open, high, low, close, ...ids, volume, quoteVolume, ...counts }
 }
 
 function readPrice({ priceDecimals }: MarketDefinition, text: string): number | undefined {

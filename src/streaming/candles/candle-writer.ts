@@ -109,8 +109,11 @@ export class CandleWriter {
     const wanted = [...this.#counters.values()].filter(({ wantsClaim }) => wantsClaim)
     if (wanted.length === 0) return
     const claims = wanted.map(({ symbol, written }) => ({ market: symbol, leaseEpoch: written.leaseEpoch }))
-    const positions = await claimCandles(this.#options.db, claims)
-    for (const counter of wanted) if (positions.has(counter.symbol)) counter.claimed(positions.get(counter.symbol))
+    const claimed = await claimCandles(this.#options.db, claims)
+    for (const counter of wanted) {
+      const claim = claimed.get(counter.symbol)
+      if (claim !== undefined) counter.claimed(claim)
+    }
   }
 
   async #write(): Promise<void> {

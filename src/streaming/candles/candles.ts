@@ -31,10 +31,10 @@ export interface Gap {
   readonly untilMilliseconds: number
 }
 
-/** Gaps that cover the same minutes, as few as possible and in order. @param gaps by start */
+/** Gaps that cover the same minutes, as few as possible and in order. */
 export function mergedGaps(gaps: readonly Gap[]): Gap[] {
   const merged: Gap[] = []
-  for (const gap of gaps) {
+  for (const gap of gaps.toSorted((left, right) => left.fromMilliseconds - right.fromMilliseconds)) {
     const last = merged.at(-1)
     const fromMinute = startOf(gap.fromMilliseconds, MINUTE_MILLISECONDS)
     if (last === undefined || fromMinute > last.untilMilliseconds + MINUTE_MILLISECONDS) {

@@ -3,6 +3,8 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { HOUR_MILLISECONDS } from '../../../src/streaming/candles/bar.ts'
 import { startCandleRetention } from '../../../src/streaming/candles/retention.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { naiveCandles } from '../../support/naive-candles.ts'
 import { openTestStore } from '../../support/test-store.ts'
@@ -157,6 +159,39 @@ describe('candles', () => {
     await candlesOf(reader, market.replica, { interval: '1m' })
     expect(await incompleteMinutes(market, reader)).toEqual([0, 1, 2])
     await writer.stop()
+  })
+
+  it('a miss begins at the commit of the last execution when the clock of the venue is a day ahead', async () => {
+    const market = new CandleMarket(new VirtualClock(START))
+    const writer = market.writer(db)
+    await written(market.clock, writer)
+    market.execute(at(0))
+    market.clock.advance(5 * MINUTE)
+    market.execute(at(24 * 60))
+    market.clock.advance(2 * MINUTE)
+    market.miss()
+    await written(market.clock, writer)
+    const [day] = (await candlesOf(market.reader(db), market.replica, { interval: '1d', limit: 1 })) ?? []
+    expect(day).toMatchObject({ trades: 1, incomplete: true })
+    expect((await incompleteMinutes(market)).slice(-3)).toEqual([5, 6, 7])
+    await writer.stop()
+  })
+
+  it('candles with more decimals than the market has now are incomplete', async () => {
+    const market = new CandleMarket(new VirtualClock(START))
+    const writer = market.writer(db)
+    market.execute(at(-3 * 1440, 500), at(-3 * 1440 + 2, 511), at(-300, 500), at(-2, 500), at(-1, 512))
+    await written(market.clock, writer)
+    await sql`truncate candle_gaps`.execute(db.tables())
+    await writer.stop()
+    const definition = { ...market.definition, priceDecimals: 1 }
+    const replica = new Replica({ market: definition, bus: createMemoryBus(), executionsKept: 1 })
+    for (const toMilliseconds of [START - 3 * 1440 * MINUTE + 3 * MINUTE, START]) {
+      const items = await candlesOf(market.reader(db), replica, { interval: '1m', toMilliseconds, limit: 2 })
+      expect(items?.at(-1)).toMatchObject({ trades: 0, incomplete: true })
+    }
+    const hours = await candlesOf(market.reader(db), replica, { interval: '1h', limit: 48 })
+    expect(hours?.filter(({ incomplete }) => incomplete)).toHaveLength(1)
   })
 
   it('the last close stays when the minutes before it are deleted', async () => {

@@ -44,8 +44,11 @@ export function createCandles(
   const written = () =>
     current.config.markets.flatMap(({ definition, feedGroup }): WrittenMarket[] => {
       const replica = replicas.replicaOf(definition.symbol)
+      const leaseEpoch = leadership?.leaseEpochOf(feedGroup)
+      // A lease that has just been lost.
+      if (leaseEpoch === 0) return []
       if (replica === undefined || writers.sequencerOf(definition.symbol) === undefined) return []
-      return [{ replica, leaseEpoch: leadership?.leaseEpochOf(feedGroup) ?? 0 }]
+      return [{ replica, leaseEpoch: leaseEpoch ?? 0 }]
     })
   return {
     reader,
