@@ -21,6 +21,7 @@ import {
   readQuery,
   requireAllowed,
   requireBook,
+  requireStill,
   wantedMarket,
   wrong,
 } from './market-requests.ts'
@@ -31,6 +32,8 @@ export interface CandleRoutesOptions extends MarketRequestOptions {
 }
 
 const NAMES = Object.keys(INTERVALS) as Interval[]
+/** A plan that includes them includes tickers. */
+const TICKER_CHANNELS = ['execution_data', 'market_data.top_of_book'] as const
 const NOT_KNOWN = 'the market’s executions are not known yet'
 /** The encoded answers' length: 80 answers of 1,000 candles. */
 const ENCODED_CHARACTERS_MAX = 20_000_000
@@ -138,13 +141,13 @@ export function registerCandleRoutes(app: FastifyInstance, options: CandleRoutes
     async handler(request, reply) {
       requireAllowed(request, options)
       readQuery(request, reply, [])
-      const market = wantedMarket(request, ['execution_data', 'market_data.top_of_book'], options)
+      const market = wantedMarket(request, TICKER_CHANNELS, options)
       requireBook(market)
       const { replica } = market
       const totals = await candles.lastDay(replica)
       if (totals === undefined) throw notLive(NOT_KNOWN)
-      // It may have been lost while the store was read.
-      requireBook(market)
+      // It may have been lost or withdrawn while the store was read.
+      requireStill(market, request, TICKER_CHANNELS, options)
       return answer(request, reply, tickerText(replica.market, replica.instant.milliseconds, replica.top, totals))
     },
   })

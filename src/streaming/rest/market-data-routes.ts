@@ -20,6 +20,7 @@ import {
   readQuery,
   requireAllowed,
   requireBook,
+  requireStill,
   wantedMarket,
   wrong,
 } from './market-requests.ts'
@@ -32,6 +33,8 @@ export interface MarketDataRoutesOptions extends MarketRequestOptions {
 
 /** A cursor's form; see sequencing/cursor. */
 const CURSOR = /^[\w-]{8}\.\d{1,15}$/
+/** A plan that includes it includes books. */
+const CHANNELS = ['market_data'] as const
 const BEFORE_RULE = 'must be the cursor of a trade that is still kept'
 const Time = Type.String({ format: 'date-time' })
 
@@ -99,7 +102,7 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
     handler(request, reply) {
       requireAllowed(request, options)
       const wanted = readDepth(readQuery(request, reply, ['depth']).depth)
-      const market = wantedMarket(request, ['market_data'], options)
+      const market = wantedMarket(request, CHANNELS, options)
       const { depth } = servedParams(callerOf(request).plans, { depth: depthAt(market, wanted) })
       requireBook(market)
       reply.header('cache-control', 'private, max-age=0')
@@ -116,8 +119,8 @@ export function registerMarketDataRoutes(app: FastifyInstance, options: MarketDa
         return
       }
       return book.then((encoded) => {
-        // It may have been lost while a large book was encoded.
-        requireBook(market)
+        // It may have been lost or withdrawn while a large book was encoded.
+        requireStill(market, request, CHANNELS, options)
         return send(encoded)
       })
     },

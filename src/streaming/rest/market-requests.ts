@@ -88,6 +88,17 @@ export function requireBook({ replica: { live, isCrossed, reason } }: MarketStre
   throw notLive(reason === '' ? 'the market is not live' : `the market is not live: ${reason}`)
 }
 
+/** After waiting: the market in the path is still this one and in the caller's plans, and its book is trusted. */
+export function requireStill(
+  market: MarketStream,
+  request: FastifyRequest,
+  channels: readonly ChannelType[],
+  options: MarketRequestOptions,
+): void {
+  if (wantedMarket(request, channels, options) !== market) throw notLive('the market has changed')
+  requireBook(market)
+}
+
 export function notLive(detail: string): Problem {
   return new Problem('market_not_live', detail, RETRY_AFTER)
 }

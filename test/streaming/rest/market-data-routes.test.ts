@@ -141,6 +141,48 @@ describe('GET /v2/markets/{market}/order-book', () => {
     expect((await get('BIGUSD/order-book')).body.asks[39].amount).toBe('0.1040')
   })
 
+  it('a market withdrawn while its large book is encoded is 404, and one made again is 503', async () => {
+    for (const [isAgain, status] of [
+      [false, 404],
+      [true, 503],
+    ] as const) {
+      stream.snapshot(deepBook(6_000, 10), 'BIGUSD')
+      const { view } = stream.hub.market('BIGUSD')!.book.viewFor(0)
+      const levelsOf = view.levels.bind(view)
+      view.levels = () => {
+        // After the first slice.
+        queueMicrotask(() => {
+          stream.removeMarket('BIGUSD')
+          if (isAgain) stream.addMarket('BIGUSD')
+        })
+        return levelsOf()
+      }
+      expect((await get('BIGUSD/order-book')).status).toBe(status)
+      if (!isAgain) stream.addMarket('BIGUSD')
+    }
+  })
+
+  it('odd conditional requests are answered as RFC 9110 says, and HEAD as GET', async () => {
+    stream.snapshot(deepBook(5, 10))
+    const whole = await get('AAAUSD/order-book')
+    const tag = whole.headers.get('etag') ?? ''
+    const many = Array.from({ length: 40 }, (_, number) => `"${number}"`).join(', ')
+    const statuses = []
+    for (const field of ['*', `W/${tag}`, `"x",${tag}`, `${many}, W/${tag}`, '', '"', 'x', tag.slice(1, -1), ',,,']) {
+      statuses.push((await get('AAAUSD/order-book', { 'if-none-match': field })).status)
+    }
+    expect(statuses).toEqual([304, 304, 304, 304, 200, 200, 200, 200, 200])
+    // A list that long is not read: the answer is complete.
+    const long = await get('AAAUSD/order-book', { 'if-none-match': `${'"x",'.repeat(16_000)}${tag}` })
+    expect([long.status, long.text]).toEqual([200, whole.text])
+    const head = await customer.call('HEAD', '/v2/markets/AAAUSD/order-book')
+    const length = String(Buffer.byteLength(whole.text))
+    const { headers } = head
+    expect([head.status, headers.get('etag'), headers.get('content-length'), head.text]).toEqual([200, tag, length, ''])
+    const unchanged = await customer.call('HEAD', '/v2/markets/AAAUSD/order-book', undefined, { 'if-none-match': tag })
+    expect([unchanged.status, unchanged.headers.get('etag')]).toEqual([304, tag])
+  })
+
   it('a market that is not live is 503, and never has an old book', async () => {
     expect((await get('OLDUSD/order-book')).body.code).toBe('market_not_live')
     stream.snapshot(undefined, 'OLDUSD')
