@@ -15,6 +15,7 @@ import { LogLimit } from '../base/log-limit.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { NO_HOLDER, SHARED_POOLS } from '../base/shared-pool.ts'
 import { Throttle } from '../base/throttle.ts'
+import { TickBudget } from '../base/tick-budget.ts'
 import { type ClientAddress, createClientAddress } from './client-address.ts'
 import { Connections, type CutReason, type Upgrade } from './connections.ts'
 import { allowOrigins } from './cors.ts'
@@ -86,6 +87,8 @@ export const BODY_BYTES_MAX = 1_048_576
 
 /** A request's query until it is parsed. */
 const NO_QUERY = Object.freeze({})
+/** The requests' share in a tick, without the reading of their heads: about 25 books from memory. */
+const TICK_MILLISECONDS = 2
 /** Time between two log lines about cut connections. */
 const CUT_LOG_MILLISECONDS = 60_000
 
@@ -124,6 +127,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: (error, socket) => connections.answerFault(error, socket),
   })
   traceRequests(app, options.listener)
+  shareTicks(app)
   app.addHook('preClose', async () => connections.cutHandshakes())
   learnMethods(app, methods)
   answerErrors(app, options, methods)
@@ -134,6 +138,22 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   startAnswers(app, clientAddress, connections)
   allowOrigins(app, options.corsOrigins ?? [], (url) => methods.has(url))
   return app
+}
+
+/**
+ * A flood of requests does not delay the process's other work, such as the stream. Requests without time left in this
+ * tick are answered in the next ones, in the order they came.
+ */
+function shareTicks(app: FastifyInstance): void {
+  // The processor's time, also in tests with another clock.
+  const budget = new TickBudget(createSystemClock(), TICK_MILLISECONDS)
+  app.addHook('onRequest', (_request, _reply, done) => {
+    if (budget.hasTime()) return done()
+    budget.queue(() => {
+      done()
+      return false
+    })
+  })
 }
 
 function createConnections(

@@ -17,6 +17,7 @@ import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
 import type { MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type PoolRefusal, SHARED_POOLS, SharedPool } from '../../platform/base/shared-pool.ts'
+import { TickBudget } from '../../platform/base/tick-budget.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import {
   answerRefusal,
@@ -30,7 +31,6 @@ import { IngestMarkets } from './ingest-markets.ts'
 import { createIngestMetrics } from './metrics.ts'
 import { type PostAnswer, PostPublisher } from './post-publisher.ts'
 import { type ConnectionHost, PublisherConnection } from './publisher-connection.ts'
-import { TickBudget } from './tick-budget.ts'
 
 /** Each is a setting with the same name. Functions return the settings that a reload changes. */
 export interface IngestSettings {
@@ -60,6 +60,11 @@ const READS_MAX = 1_024
 const READ_BYTES_MEAN = 64
 const CLOSE_MILLISECONDS = 1_000
 const CHECK_MILLISECONDS = 1_000
+/**
+ * The publishers' share in a tick: about a hundred messages. Large ones are read in parts, but their effect, at the end,
+ * is not divided.
+ */
+const TICK_MILLISECONDS = 4
 
 /** Options missing from the type declarations. */
 interface UndeclaredOptions {
@@ -96,7 +101,7 @@ export class Ingest {
     this.#logLimit = new LogLimit(clock)
     const metrics = this.#metrics
     this.#markets = new IngestMarkets({ clock, log, logLimit: this.#logLimit, metrics, ...settings })
-    this.#budget = new TickBudget(clock)
+    this.#budget = new TickBudget(clock, TICK_MILLISECONDS)
     this.#server = createWebSocketServer(settings.messageBytesMax)
     this.#publishers = new SharedPool(settings.connectionsMax)
     this.#access = {

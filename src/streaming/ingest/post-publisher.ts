@@ -7,13 +7,13 @@ import type { Readable } from 'node:stream'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
+import type { TickBudget } from '../../platform/base/tick-budget.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { LARGE_MESSAGE_BYTES } from '../sources/publication/large-message.ts'
 import type { PublishedMessage } from '../sources/publication/message.ts'
 import { type IngestMarkets, readMessage } from './ingest-markets.ts'
 import type { Publisher } from './publisher.ts'
 import { SILENCE_MILLISECONDS } from './publisher-connection.ts'
-import type { TickBudget } from './tick-budget.ts'
 
 /** Problems listed in an answer. */
 const PROBLEMS_MAX = 100

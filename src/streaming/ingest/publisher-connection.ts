@@ -10,6 +10,7 @@ import { PUBLISH_CLOSE_CODES, type PublishCloseCause } from '../../contract/publ
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Log } from '../../platform/base/log.ts'
+import type { TickBudget } from '../../platform/base/tick-budget.ts'
 import { scheduleAt } from '../../platform/base/wall-timer.ts'
 import { ControlFrames } from '../../platform/http/control-frames.ts'
 import { LARGE_MESSAGE_BYTES } from '../sources/publication/large-message.ts'
@@ -17,7 +18,6 @@ import type { PublishedMessage } from '../sources/publication/message.ts'
 import type { PublicationPosition } from '../sources/publication/publication-step.ts'
 import { type IngestMarkets, readMessage } from './ingest-markets.ts'
 import type { Publisher } from './publisher.ts'
-import type { TickBudget } from './tick-budget.ts'
 
 /** A publisher from which nothing arrives for this long counts as dead. */
 export const SILENCE_MILLISECONDS = 15_000

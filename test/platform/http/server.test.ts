@@ -93,6 +93,36 @@ it('the server logs a limited number of rejected requests for each status, and e
   await server.close()
 })
 
+it('a flood of requests is answered in order, some in each tick', async () => {
+  const server = createHttpServer({ ...options, requestMilliseconds: 60_000 })
+  const order: number[] = []
+  const perTick = [0]
+  server.get('/slow/:number', (request, reply) => {
+    perTick[perTick.length - 1]! += 1
+    order.push(Number((request.params as { readonly number: string }).number))
+    // More than the requests' share in a tick.
+    for (const start = performance.now(); performance.now() - start < 3; );
+    void reply.send({ fine: true })
+  })
+  const to = await listenOnFreePort(server)
+  let isCounting = true
+  const countTicks = () => {
+    perTick.push(0)
+    if (isCounting) setImmediate(countTicks)
+  }
+  countTicks()
+  const requests = Array.from({ length: 40 }, (_, number) => {
+    return `GET /slow/${number} HTTP/1.1\r\nHost: x\r\n${number === 39 ? 'Connection: close\r\n' : ''}\r\n`
+  })
+  const text = await sendRaw(requests.join(''), to)
+  isCounting = false
+  expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(40)
+  expect(order).toEqual(Array.from({ length: 40 }, (_, number) => number))
+  // One as it arrives, one at the end of the tick.
+  expect(Math.max(...perTick)).toBeLessThanOrEqual(2)
+  await server.close()
+})
+
 describe('problems before there is a request', () => {
   it('a request head just over the limit is 431, and one just under it is not', async () => {
     const head = 'GET /things/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: '

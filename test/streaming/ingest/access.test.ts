@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { WebSocket } from 'ws'
 import type { AccessToken } from '../../../src/access/clients/access-token.ts'
 import { STREAM_SCOPE } from '../../../src/contract/scopes.ts'
+import { TickBudget } from '../../../src/platform/base/tick-budget.ts'
 import { IngestMarkets } from '../../../src/streaming/ingest/ingest-markets.ts'
 import { type ConnectionHost, PublisherConnection } from '../../../src/streaming/ingest/publisher-connection.ts'
-import { TickBudget } from '../../../src/streaming/ingest/tick-budget.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { PublishingEngine } from '../../support/publishing-engine.ts'
 import { Random } from '../../support/random.ts'
@@ -225,7 +225,7 @@ describe('a hostile publisher', () => {
       clock: stage.clock,
       log: captureLog().log,
       markets: new IngestMarkets({} as ConstructorParameters<typeof IngestMarkets>[0]),
-      budget: new TickBudget(stage.clock),
+      budget: new TickBudget(stage.clock, 4),
       closesExpired: false,
       countBytes: () => undefined,
       countClose: (cause) => void calls.push(cause),
