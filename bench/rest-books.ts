@@ -1,9 +1,11 @@
 /**
- * REST books at 1,000 and 5,000 requests per second, half of them with the entity tag of the last answer: the delay of answers,
- * the program's processor time, and the stream's delay beside them and without them, alternately. The book changes 200
- * times per second. The rate that the program reaches at most is measured in the same rounds. Engine, subscriber and
- * requests are one other process on the same machine.
+ * REST books at 1,000 and 5,000 requests per second, half of them with the entity tag of the last answer: the delay of
+ * answers, the program's processor time, and the stream's delay beside them and without them, alternately. The book
+ * changes 200 times per second. The highest rate is measured in the same rounds, with few and with many connections.
+ * Engine, subscriber and callers are one other process on the same machine. The callers' thread has the lowest priority
+ * there: without it the subscriber would wait for a processor too.
  */
+import { constants, setPriority } from 'node:os'
 import { startThread } from '../src/platform/base/thread.ts'
 import { HttpLoad, type LoadAnswer, type LoadRequest } from './http-load.ts'
 import { secondsOf } from './process-time.ts'
@@ -14,6 +16,7 @@ import type { StreamThreadStart } from './stream-delays-thread.ts'
 
 const RATES = [1_000, 5_000]
 const CONNECTIONS = 64
+const CONNECTIONS_MANY = 512
 const DEPTHS = [1, 10, 100]
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
@@ -22,7 +25,7 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return await withProgram(flags, async (program) => {
     const results = await measure(
       program,
-      quick ? { rounds: 1, milliseconds: 3_000 } : { rounds: 4, milliseconds: 4_000 },
+      quick ? { rounds: 1, milliseconds: 3_000 } : { rounds: 4, milliseconds: 8_000 },
     )
     await program.stop()
     return results
@@ -43,23 +46,10 @@ async function measure(
     })
   await untilLive(program)
   const requests = new BookRequests((await newCustomerToken(program, ['exchange:read_marketdata'])).token)
-  // The service closes connections that send nothing.
-  const loaded = async (work: (load: HttpLoad) => Promise<void>) => {
-    const load = await HttpLoad.open(program.http, CONNECTIONS)
-    await work(load)
-    load.close()
-  }
   const rows = new Map<string, BenchResult>()
-  const arms: Readonly<Record<string, () => Promise<unknown>>> = {
-    'without requests': () => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-    ...Object.fromEntries(
-      RATES.map((rate) => [
-        `${rate} requests/s`,
-        () => loaded((load) => load.atRate(rate, milliseconds, requests.next)),
-      ]),
-    ),
-    'as many as possible': () => loaded((load) => requests.saturate(load, milliseconds / 2)),
-  }
+  const arms = armsOf(program, requests, milliseconds)
+  setPriority(0, constants.priority.PRIORITY_LOW)
+  let idleShare = 0
   // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++) {
     const order = Object.entries(arms)
@@ -80,7 +70,10 @@ async function measure(
       if (delays.length > 0) {
         figures.push(['answers', '/s', delays.length / seconds], ['304', '%', (unchanged * 100) / delays.length])
         figures.push(['p50', 'ms', share(delays, 0.5)], ['p99', 'ms', share(delays, 0.99)])
-      }
+        // 1 % of a core is 10 ms per second.
+        const perRequest = ((processor - idleShare) * 10_000 * seconds) / delays.length
+        figures.push(['the program, per request', 'µs', perRequest])
+      } else idleShare = processor
       for (const [what, unit, value] of figures) {
         process.stderr.write(`${how}: ${what} ${value.toFixed(2)} ${unit}\n`)
         if (round > 0) rowOf(rows, `${how}: ${what}`, unit).runs.push(value)
@@ -89,6 +82,31 @@ async function measure(
   }
   await thread.terminate()
   return [...rows.values()]
+}
+
+/** What is done in each round, by its name. */
+function armsOf(
+  program: Program,
+  requests: BookRequests,
+  milliseconds: number,
+): Record<string, () => Promise<unknown>> {
+  // The service closes connections that send nothing.
+  const loaded = async (connections: number, work: (load: HttpLoad) => Promise<void>) => {
+    const load = await HttpLoad.open(program.http, connections)
+    await work(load)
+    load.close()
+  }
+  const arms: Record<string, () => Promise<unknown>> = {
+    'without requests': () => new Promise((resolve) => setTimeout(resolve, milliseconds / 2)),
+  }
+  for (const rate of RATES) {
+    arms[`${rate} requests/s`] = () => loaded(CONNECTIONS, (load) => load.atRate(rate, milliseconds, requests.next))
+  }
+  for (const connections of [CONNECTIONS, CONNECTIONS_MANY]) {
+    arms[`as many as possible, ${connections} connections`] = () =>
+      loaded(connections, (load) => requests.saturate(load, milliseconds / 2))
+  }
+  return arms
 }
 
 function rowOf(rows: Map<string, BenchResult>, name: string, unit: string): BenchResult {
