@@ -145,7 +145,7 @@ export class RestNode {
     const hub = options.hub ?? { listedMarkets: [], market: () => undefined, marketList: () => '' }
     const isSimulated = (symbol: string) => symbol.startsWith('SIM')
     const encryptionKey = options.hasEncryptionKey === false ? undefined : ENCRYPTION_KEY
-    const candles = options.candles ?? new CandleReader({ db, clock, retentionDays: () => 400 })
+    const candles = options.candles ?? new CandleReader({ db, clock, delayMilliseconds: 0, retentionDays: () => 400 })
     const shared = {
       encryptionKey,
       quotas,

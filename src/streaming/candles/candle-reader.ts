@@ -33,6 +33,8 @@ export const MINUTE_BARS_DAYS = 30
 export interface CandleReaderOptions {
   readonly db: Db
   readonly clock: Clock
+  /** How long a commit from the market's sequencer takes at most: 0 in its own process. */
+  readonly delayMilliseconds: number
   /** The setting `candles.retention_days`. */
   retentionDays(): number
 }
@@ -101,14 +103,15 @@ export class CandleReader {
       // Bars may have been dropped while the store was read.
     } while (floor !== floorNow())
     const { gaps } = memory
+    const completeMilliseconds = this.#complete(replica)
     const candles = (): readonly Candle[] => {
-      const before = older === undefined ? [] : olderCandles(older, gaps, nowMilliseconds)
+      const before = older === undefined ? [] : olderCandles(older, gaps, completeMilliseconds)
       const from = Math.max(floor, fromMilliseconds)
       const previousClose = before.at(-1)?.lastClose ?? memory.closeBefore(step, from)
-      const source = { bars: memory.bars(step), previousClose, gaps, nowMilliseconds }
+      const source = { bars: memory.bars(step), previousClose, gaps, completeMilliseconds }
       return [...before, ...candlesIn({ interval, fromMilliseconds: from, untilMilliseconds }, source)]
     }
-    const minute = startOf(nowMilliseconds, MINUTE_MILLISECONDS)
+    const minute = startOf(completeMilliseconds, MINUTE_MILLISECONDS)
     const key = [load, memory.version, interval, fromMilliseconds, untilMilliseconds, minute].join(' ')
     return { key: older === undefined ? key : undefined, candles }
   }
@@ -129,6 +132,12 @@ export class CandleReader {
   /** Commit times may be ahead of the wall clock. */
   #now({ instant }: Replica): number {
     return Math.max(this.#options.clock.wallInstant().milliseconds, instant.milliseconds)
+  }
+
+  /** Every commit before this time has arrived here. */
+  #complete({ instant }: Replica): number {
+    const { clock, delayMilliseconds } = this.#options
+    return Math.max(clock.wallInstant().milliseconds - delayMilliseconds, instant.milliseconds)
   }
 
   #rangeOf(query: CandleQuery, memory: CandleMemory, nowMilliseconds: number): CandleRange | undefined {
@@ -212,6 +221,6 @@ export class CandleReader {
   }
 }
 
-function olderCandles({ range, stored }: OlderCandles, gaps: readonly Gap[], nowMilliseconds: number): Candle[] {
-  return candlesIn(range, { ...stored, gaps: mergedGaps([...gaps, ...stored.gaps]), nowMilliseconds })
+function olderCandles({ range, stored }: OlderCandles, gaps: readonly Gap[], completeMilliseconds: number): Candle[] {
+  return candlesIn(range, { ...stored, gaps: mergedGaps([...gaps, ...stored.gaps]), completeMilliseconds })
 }

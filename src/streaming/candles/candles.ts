@@ -70,7 +70,8 @@ export interface CandleSource {
   readonly previousClose: number | undefined
   /** Merged. */
   readonly gaps: readonly Gap[]
-  readonly nowMilliseconds: number
+  /** Every commit before this time is included. */
+  readonly completeMilliseconds: number
 }
 
 export function candlesIn(range: CandleRange, source: CandleSource): Candle[] {
@@ -85,7 +86,7 @@ export function candlesIn(range: CandleRange, source: CandleSource): Candle[] {
     const end = start + milliseconds
     while ((source.gaps[gap]?.untilMilliseconds ?? start) < start) gap += 1
     const isIncomplete = (source.gaps[gap]?.fromMilliseconds ?? end) < end
-    candles.push({ start, bar, lastClose, isClosed: source.nowMilliseconds >= end, isIncomplete })
+    candles.push({ start, bar, lastClose, isClosed: source.completeMilliseconds >= end, isIncomplete })
   }
   return candles
 }

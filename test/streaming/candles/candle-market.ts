@@ -1,5 +1,4 @@
 /** A market whose executions a test commits, with its candles in the test project's store. */
-import type { Clock } from '../../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { CandleReader } from '../../../src/streaming/candles/candle-reader.ts'
@@ -84,8 +83,8 @@ export class CandleMarket {
     return new CandleWriter({ db, clock, log: captured.log, metrics: createMetricsRegistry(), written })
   }
 
-  reader(db: Db, clock: Clock = this.clock): CandleReader {
-    return new CandleReader({ db, clock, retentionDays: () => 400 })
+  reader(db: Db, delayMilliseconds = 0): CandleReader {
+    return new CandleReader({ db, clock: this.clock, delayMilliseconds, retentionDays: () => 400 })
   }
 
   /** A later sequencer. @param continued the replica whose executions it continues; absent: none */

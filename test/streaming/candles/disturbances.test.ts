@@ -57,6 +57,27 @@ describe('candles', () => {
     await writer.stop()
   })
 
+  it('a candle closes when every commit before its end has arrived from another process', async () => {
+    const market = new CandleMarket(new VirtualClock(START))
+    const writer = market.writer(db)
+    market.execute(at(0))
+    await written(market.clock, writer)
+    const reader = market.reader(db, 2_000)
+    const closed = async () => {
+      const items = await candlesOf(reader, market.replica, { interval: '1m', fromMilliseconds: START })
+      return items?.map((each) => each.closed)
+    }
+    market.clock.advance(START + MINUTE + 1_999 - market.now)
+    expect(await closed()).toEqual([false, false])
+    market.clock.advance(1)
+    expect(await closed()).toEqual([true, false])
+    market.clock.advance(MINUTE - 1_999)
+    market.execute({ price: 510, amount: 1 })
+    expect(await closed()).toEqual([true, true, false])
+    reader.stop()
+    await writer.stop()
+  })
+
   it('a miss after a change of leader begins at the last execution of the venue that lags', async () => {
     const market = new CandleMarket(new VirtualClock(START))
     const first = market.writer(db, 1)
@@ -192,6 +213,19 @@ describe('candles', () => {
     }
     const hours = await candlesOf(market.reader(db), replica, { interval: '1h', limit: 48 })
     expect(hours?.filter(({ incomplete }) => incomplete)).toHaveLength(1)
+  })
+
+  it('are counted again from the log when the store has lost them', async () => {
+    const market = new CandleMarket(new VirtualClock(START))
+    const writer = market.writer(db)
+    market.execute(at(0))
+    await written(market.clock, writer)
+    await sql`truncate candle_markets, candles, candle_gaps`.execute(db.tables())
+    market.execute(at(0.01))
+    await written(market.clock, writer)
+    const items = await candlesOf(market.reader(db), market.replica, { interval: '1m', fromMilliseconds: START })
+    expect(items).toMatchObject([{ trades: 2, incomplete: true }])
+    await writer.stop()
   })
 
   it('the last close stays when the minutes before it are deleted', async () => {

@@ -102,7 +102,7 @@ class ReplayedDay {
   }
 
   newReader(): CandleReader {
-    return new CandleReader({ db, clock: this.clock, retentionDays: () => 400 })
+    return new CandleReader({ db, clock: this.clock, delayMilliseconds: 0, retentionDays: () => 400 })
   }
 
   /** Lets trades arrive until a time. Those without a leader are lost, unless the venue repeats them. */

@@ -13,7 +13,7 @@ const { log } = captureLog()
 const db = await openTestStore({ log })
 const stream = new LiveStream({ markets: ['AAAUSD', 'NEWUSD'] })
 const { clock } = stream
-const reader = new CandleReader({ db, clock, retentionDays: () => 400 })
+const reader = new CandleReader({ db, clock, delayMilliseconds: 0, retentionDays: () => 400 })
 const replicas = [...stream.replicas.values()]
 const writer = new CandleWriter({
   db,
@@ -100,6 +100,9 @@ describe('candles and the ticker', () => {
     expect(await times('from=2026-01-01T03:00:00Z&limit=2')).toEqual(['01-01T04', '01-01T08'])
     expect(await times('from=2025-01-01T00:00:00Z&to=2026-01-01T04:00:00.0005Z')).toEqual(['01-01T00', '01-01T04'])
     expect(await times('from=2027-01-01T00:00:00Z')).toEqual([])
+    expect(await times('from=2026-01-01T08:00:00Z&to=2026-01-01T04:00:00Z')).toEqual([])
+    const all = await times('from=0001-01-01T00:00:00Z&to=9999-12-31T23:59:59.999Z&limit=1000')
+    expect(all).toEqual(await times('limit=1000'))
   })
 
   it('the operator gets the same candles and trades without a plan', async () => {

@@ -13,6 +13,9 @@ import { hasRole } from '../../config/roles.ts'
 import type { Config } from '../../config/settings.ts'
 import type { Lifecycle } from '../../process/lifecycle.ts'
 
+/** A commit's way over the bus, and the difference between the processes' clocks. */
+const BUS_DELAY_MILLISECONDS = 2_000
+
 interface CandleParts {
   readonly config: Config
   /** The current configuration, which a reload replaces. */
@@ -38,7 +41,8 @@ export function createCandles(
   leadership: FeedLeadership | undefined,
 ): Candles {
   const retentionDays = () => current.config['candles.retention_days']
-  const reader = new CandleReader({ db, clock, retentionDays })
+  const delayMilliseconds = config['bus.url'] === '' ? 0 : BUS_DELAY_MILLISECONDS
+  const reader = new CandleReader({ db, clock, delayMilliseconds, retentionDays })
   lifecycle.started('candles', () => reader.stop())
   let writer: CandleWriter | undefined
   const written = () =>
