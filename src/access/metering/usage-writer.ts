@@ -115,10 +115,14 @@ export class UsageWriter {
     await this.write()
   }
 
-  /** Another process has ended, and what it had not reported since `sinceMilliseconds` is lost. */
+  /**
+   * Another process has ended, and what it had not reported since `sinceMilliseconds` is lost. The wall clock may have
+   * stepped back since then.
+   */
   noteGap(sinceMilliseconds: number): void {
-    const until = this.#options.clock.wallInstant().milliseconds
-    this.#gaps.push({ since: timeText(sinceMilliseconds), until: timeText(until) })
+    const now = this.#options.clock.wallInstant().milliseconds
+    const [since, until] = [Math.min(sinceMilliseconds, now), Math.max(sinceMilliseconds, now)]
+    this.#gaps.push({ since: timeText(since), until: timeText(until) })
   }
 
   /** Writes what changed. Returns whether all of it is in the store. Writes never overlap. */

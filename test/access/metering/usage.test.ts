@@ -159,6 +159,26 @@ describe('written usage', () => {
     expect(await usageOf(query)).toMatchObject([{ messages: 2_200, bytes: 1_200 * 10 + 1_000 * 7, incomplete: true }])
   })
 
+  it('usage that a gateway process did not report is marked, also when the clock stepped back since', async () => {
+    const customer = await node.newCustomer()
+    // Of its own time, in which no other test loses usage.
+    const shift = { milliseconds: -80 * DAY }
+    const meter = new Meter(createSystemClock())
+    const writer = writerWith({ meter, shift })
+    for (let hour = 0; hour < 4; hour++) {
+      meter.of(holderOf(customer)).of('BTCUSD', 'market_data').count(1, 10)
+      shift.milliseconds += HOUR
+      await writer.write()
+    }
+    const reportedMilliseconds = PRESENT + shift.milliseconds - HOUR
+    shift.milliseconds -= 2 * HOUR
+    writer.noteGap(reportedMilliseconds)
+    await writer.write()
+    const query = `customers=${customer.customerId}&group_by=hour&from=${since(-81 * DAY)}&to=${since(-79 * DAY)}`
+    const marks = (await usageOf(query)).map(({ incomplete }: { incomplete: boolean }) => incomplete)
+    expect(marks).toEqual([false, false, true, true])
+  })
+
   it('two processes under one node name both count, and neither is lost while it writes', async () => {
     const customer = await node.newCustomer()
     const name = newId()
