@@ -32,6 +32,8 @@ export class CandleCounter {
   #number = 0
   #leaseEpoch = 0
   #stored: CandlePosition | undefined
+  /** Readers read the store again until the position has left the gap. */
+  #endsInGap = false
   /** Executions committed until then are counted already. */
   #countedMilliseconds = 0
   /** Every stored execution's time is before it, or it is the position's time. */
@@ -112,6 +114,7 @@ export class CandleCounter {
 
   stored(batch: CandleBatch): void {
     this.#stored = batch.to
+    this.#endsInGap = batch.gaps.length > 0
     this.#sending = undefined
   }
 
@@ -180,7 +183,7 @@ export class CandleCounter {
     const isMoved =
       from === undefined ||
       from.epoch !== followed.epoch ||
-      instant.milliseconds - from.countedMilliseconds >= POSITION_MILLISECONDS
+      instant.milliseconds - from.countedMilliseconds >= (this.#endsInGap ? 1 : POSITION_MILLISECONDS)
     if (!isMoved && this.#bars.size === 0 && this.#gaps.size === 0) return undefined
     const to = { ...followed, countedMilliseconds: instant.milliseconds }
     const changes = { bars: this.#bars, gaps: [...this.#gaps.values()], executed: this.#executed }

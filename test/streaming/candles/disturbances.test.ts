@@ -9,6 +9,7 @@ import { captureLog } from '../../support/captured-log.ts'
 import { naiveCandles } from '../../support/naive-candles.ts'
 import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
+import { levels } from '../gateway/live-stream.ts'
 import { CandleMarket, candlesOf, written } from './candle-market.ts'
 
 const { log } = captureLog()
@@ -154,8 +155,12 @@ describe('candles', () => {
     market.clock.advance(3 * MINUTE)
     market.snapshot()
     await written(market.clock, next)
-    market.execute(at(5.1))
+    market.snapshot()
+    market.sequencer.offer({ type: 'update', changes: levels([[101, 5]], []), executions: [] })
     await written(market.clock, next)
+    // Readers read the store again until the position is later than the gap.
+    const { rows } = await sql`select counted_at::text from candle_markets`.execute(db.tables())
+    expect(rows).toEqual([{ counted_at: String(market.replica.instant.milliseconds) }])
     market.clock.advance(2 * MINUTE)
     expect(await incompleteMinutes(market)).toEqual([0, 1, 2, 3, 4, 5])
     expect(await incompleteMinutes(market, reader)).toEqual([0, 1, 2, 3, 4, 5])
