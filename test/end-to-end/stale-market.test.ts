@@ -29,6 +29,9 @@ function speak(socket: WebSocket): void {
     socket.terminate()
     return
   }
+  // A silent connection counts as lost, which a busy machine could reach.
+  const heartbeats = setInterval(() => socket.send('{"channel":"heartbeat"}'), 500)
+  socket.once('close', () => clearInterval(heartbeats))
   socket.on('message', (data) => {
     const { method, params, req_id } = JSON.parse(String(data))
     if (method !== 'subscribe') return

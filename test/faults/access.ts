@@ -23,8 +23,8 @@ export const ACCESS_FAULTS: readonly Fault[] = [
     name: 'revocation',
     wrong: 'A revoked token is accepted.',
     file: 'src/access/clients/token-verifier.ts',
-    text: "if (verdict.ok && directory.isRevoked(verdict.token)) return { ok: false, reason: 'it has been revoked' }",
-    replacement: '',
+    text: "return directory.isRevoked(token) ? { ok: false, reason: 'it has been revoked' } : { ok: true, token }",
+    replacement: 'return { ok: true, token }',
     suite: 'test/access/clients/token-verifier.test.ts',
   },
   {

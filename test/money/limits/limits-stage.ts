@@ -101,7 +101,7 @@ export class LimitsStage {
 
   /** Lets an executor claim what is due. Returns the customer's orchestrations, in the order of their claims. */
   async claim(): Promise<readonly string[]> {
-    const request = { executor: 'treasury', limit: 100, lease_seconds: 60 }
+    const request = { executor: 'treasury', limit: 100, lease_seconds: 86_400 }
     const owners = deliveryOwners(this.node.live)
     const claimed = await transactionWithRetries(this.node.db, (transaction) =>
       claimDeliveries(transaction, owners, 'operator', request, false, ALL_DUE),
