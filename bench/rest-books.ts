@@ -2,7 +2,7 @@
  * REST books at 1,000 and 5,000 requests per second, half of them with the entity tag of the last answer: the delay of
  * answers, the program's processor time, and the stream's delay beside them and without them, alternately. The book
  * changes 200 times per second. The highest rate is measured in the same rounds, with few and with many connections.
- * Engine, subscriber and callers are one other process on the same machine. The callers' thread has the lowest priority
+ * Engine, subscriber and callers are one other process on the same machine. The callers' thread has a lower priority
  * there: without it the subscriber would wait for a processor too.
  */
 import { constants, setPriority } from 'node:os'
@@ -48,7 +48,7 @@ async function measure(
   const requests = new BookRequests((await newCustomerToken(program, ['exchange:read_marketdata'])).token)
   const rows = new Map<string, BenchResult>()
   const arms = armsOf(program, requests, milliseconds)
-  setPriority(0, constants.priority.PRIORITY_LOW)
+  setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
   let idleShare = 0
   // The first round is a warm-up.
   for (let round = 0; round <= rounds; round++) {
