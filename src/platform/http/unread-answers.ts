@@ -55,7 +55,7 @@ export interface UnreadAnswersOptions {
   readonly metrics: MetricsRegistry
 }
 
-/** A connection with unread answers. */
+/** A connection that has had answers. */
 interface UnreadConnection {
   /** Answer bytes that the kernel has not accepted yet. */
   unread: number
@@ -64,12 +64,14 @@ interface UnreadConnection {
   unreadAtStart: number
   /** Ends the current window. Absent while there is no answer. */
   window: Timer | undefined
+  /** For each unread answer: ends its count. */
+  readonly ends: Set<() => void>
 }
 
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions
   readonly #pool: SharedPool
-  readonly #connections = new Map<Socket, UnreadConnection>()
+  readonly #connections = new WeakMap<Socket, UnreadConnection>()
   readonly #slow: Counter<'listener'>
 
   constructor(options: UnreadAnswersOptions) {
@@ -133,7 +135,9 @@ export class UnreadAnswers {
   }
 
   #count(socket: Socket, reply: FastifyReply, client: string, bytes: number): AnswerProgress {
-    const connection = this.#connections.get(socket) ?? { unread: 0, taken: 0, unreadAtStart: 0, window: undefined }
+    // The client disconnected before its answer.
+    if (socket.destroyed) return { take: () => undefined }
+    const connection = this.#connectionOf(socket)
     connection.unread += bytes
     if (connection.window === undefined) this.#startWindow(socket, connection)
     if (client !== '') this.#pool.add(client, bytes)
@@ -143,18 +147,33 @@ export class UnreadAnswers {
       connection.unread -= taken
       connection.taken += taken
     }
-    // Emitted when the kernel has accepted the whole answer, or the connection is lost.
-    reply.raw.once('close', () => {
+    const end = (): void => {
+      if (!connection.ends.delete(end)) return
       take(left)
-      if (connection.unread === 0) this.#endWindow(socket, connection)
+      if (connection.unread === 0) endWindow(connection)
       if (client !== '') this.#pool.add(client, -bytes)
-    })
+    }
+    connection.ends.add(end)
+    // Emitted when the kernel has accepted the whole answer.
+    reply.raw.once('close', end)
     return { take }
+  }
+
+  #connectionOf(socket: Socket): UnreadConnection {
+    const known = this.#connections.get(socket)
+    if (known !== undefined) return known
+    const ends = new Set<() => void>()
+    const connection = { unread: 0, taken: 0, unreadAtStart: 0, window: undefined, ends }
+    this.#connections.set(socket, connection)
+    // Only the first of pipelined answers is closed with its connection.
+    socket.once('close', () => {
+      for (const end of ends) end()
+    })
+    return connection
   }
 
   #startWindow(socket: Socket, connection: UnreadConnection): void {
     const { clock } = this.#options
-    this.#connections.set(socket, connection)
     connection.taken = 0
     connection.unreadAtStart = connection.unread
     // After a pause in this process, pending write completions are handled first.
@@ -174,12 +193,11 @@ export class UnreadAnswers {
     log.info({ listener, unread_bytes: connection.unread, taken_bytes: connection.taken }, 'slow reader cut')
     socket.destroy()
   }
+}
 
-  #endWindow(socket: Socket, connection: UnreadConnection): void {
-    connection.window?.cancel()
-    connection.window = undefined
-    this.#connections.delete(socket)
-  }
+function endWindow(connection: UnreadConnection): void {
+  connection.window?.cancel()
+  connection.window = undefined
 }
 
 /** Receives the number of answer bytes that the connection has accepted. */

@@ -47,6 +47,13 @@ async function serve(limits = LIMITS) {
     handled++
     return { text: new RawJson('"', ...Array.from({ length: 64 }, () => PART), '"') }
   })
+  let late = 'not received'
+  app.get('/late', guard, async ({ raw }) => {
+    late = 'received'
+    await new Promise((resolve) => raw.socket.once('close', resolve))
+    late = 'disconnected'
+    return { fine: true }
+  })
   app.get('/small', guard, async () => ({ fine: true }))
   app.post('/small', guard, async () => {
     written++
@@ -70,7 +77,7 @@ async function serve(limits = LIMITS) {
     await expect.poll(unread).toBe(before + BIG_BYTES)
     return socket
   }
-  return { app, clock, metrics, url, ask, ignore, unread, counts: () => ({ handled, written }) }
+  return { app, clock, metrics, url, ask, ignore, unread, late: () => late, counts: () => ({ handled, written }) }
 }
 
 it('a client that has not read its responses is refused until it has, and no other client is', async () => {
@@ -92,6 +99,24 @@ it('a client that has not read its responses is refused until it has, and no oth
   expect(again.headers.get('content-length')).toBe(String(BIG_BYTES))
   await again.arrayBuffer()
   expect(counts().handled).toBe(4)
+})
+
+it('a client that disconnects before its responses holds no unread bytes afterwards', async () => {
+  const { ask, ignore, unread, late, url } = await serve()
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nClient: one\r\n\r\n`
+  // Pipelined behind a response that is not read.
+  const ignored = await ignore('two')
+  ignored.write(request('/small').repeat(3))
+  await expect.poll(unread).toBe(BIG_BYTES + 3 * '{"fine":true}'.length)
+  ignored.destroy()
+  await expect.poll(unread).toBe(0)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(request('/late'))
+  await expect.poll(late).toBe('received')
+  socket.destroy()
+  await expect.poll(late).toBe('disconnected')
+  await (await ask('/small', 'one')).text()
+  await expect.poll(unread).toBe(0)
 })
 
 it('a response larger than the budget is sent when it is alone, and a write before it is done is refused', async () => {
