@@ -21,7 +21,7 @@ export interface UsageUpkeepOptions {
 }
 
 export function startUsageUpkeep({ db, clock, log, days }: UsageUpkeepOptions): HourlyUpkeep {
-  // By the store's clock if it is behind: a wrong clock here deletes nothing.
+  // By the store's clock if it is behind: on PostgreSQL, a wrong clock here deletes nothing.
   const daysAgo = (count: number) => {
     const day = new Date(clock.wallInstant().milliseconds)
     day.setUTCHours(0, 0, 0, 0)

@@ -12,7 +12,7 @@ import { type Column, inserting, namesOf, unnested } from '../../platform/store/
 import type { MarketDefinition } from '../market/event.ts'
 import type { Continuation } from '../sequencing/bus.ts'
 import { type Bar, type Bars, DAY_MILLISECONDS, STEPS, type Step } from './bar.ts'
-import { type CandleSource, type Gap, mergedGaps } from './candles.ts'
+import { type CandleSource, endedBefore, type Gap, mergedGaps } from './candles.ts'
 
 /** Everything up to this execution is counted. */
 export interface CandlePosition extends Continuation {
@@ -287,7 +287,10 @@ export async function readCandles(
       STEPS.map((step) => [step, (Math.floor(lastMilliseconds / step) - (kept.get(step) ?? 0) + 1) * step]),
     ),
     bars: stored.bars,
-    gaps: mergedGaps([...(await readGaps(db, market.symbol)), ...stored.gaps]),
+    gaps: mergedGaps([
+      ...(await readGaps(db, market.symbol)),
+      ...endedBefore(stored.gaps, position.countedMilliseconds),
+    ]),
   }
 }
 

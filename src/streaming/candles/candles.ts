@@ -47,6 +47,14 @@ export function mergedGaps(gaps: readonly Gap[]): Gap[] {
   return merged
 }
 
+/** Gaps that end before a time. One that reaches the stored position stands for a gap that is still open. */
+export function endedBefore(gaps: readonly Gap[], milliseconds: number): Gap[] {
+  return gaps.map(({ fromMilliseconds, untilMilliseconds }) => ({
+    fromMilliseconds,
+    untilMilliseconds: Math.max(fromMilliseconds, Math.min(untilMilliseconds, milliseconds - 1)),
+  }))
+}
+
 export interface Candle {
   readonly start: number
   /** Undefined: no executions. The candle then consists of the last close. */

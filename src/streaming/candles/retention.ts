@@ -48,8 +48,12 @@ async function deleteCandles(db: Db, step: Step, beforeMilliseconds: number): Pr
   return Number(old.numAffectedRows ?? 0)
 }
 
-/** Deletes the gaps that ended before a time. Returns how many. */
+/** Deletes some of the gaps that ended before a time. Returns how many. */
 async function deleteCandleGaps(db: Db, beforeMilliseconds: number): Promise<number> {
-  const old = await sql`delete from candle_gaps where until_at < ${beforeMilliseconds}::bigint`.execute(db.tables())
+  const old = await sql`
+    delete from candle_gaps where (market, from_at) in (
+      select market, from_at from candle_gaps where until_at < ${beforeMilliseconds}::bigint limit ${DELETED_MAX}
+    )
+  `.execute(db.tables())
   return Number(old.numAffectedRows ?? 0)
 }

@@ -1,6 +1,7 @@
 /**
  * Candles and the ticker, made from executions alone. The answers are equal on every node. A change of leader changes
- * closed candles only where executions may have been missed: they become incomplete. Each version of an answer is encoded once for all requests.
+ * closed candles only where executions may have been missed: they become incomplete. Each version of an answer is
+ * encoded once for all requests.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -220,6 +220,35 @@ describe('candles', () => {
     expect(hours?.filter(({ incomplete }) => incomplete)).toHaveLength(1)
   })
 
+  it('with more decimals than the market has now are not read again with each request', async () => {
+    const market = new CandleMarket(new VirtualClock(START))
+    const writer = market.writer(db)
+    market.execute(at(0), at(0.01))
+    await written(market.clock, writer)
+    await sql`truncate candle_gaps`.execute(db.tables())
+    await sql`update candles set high = high + 0.001`.execute(db.tables())
+    let reads = 0
+    const counted = new Proxy(db, {
+      get: (target, name, receiver) => {
+        if (name === 'tables' || name === 'transaction') reads++
+        return Reflect.get(target, name, receiver)
+      },
+    })
+    const reader = market.reader(counted)
+    const read = async () => {
+      market.execute(at(0.05))
+      market.clock.advance(2_000)
+      return await candlesOf(reader, market.replica, { interval: '1m', fromMilliseconds: START })
+    }
+    expect(await read()).toMatchObject([{ incomplete: true }])
+    const before = reads
+    expect(before).toBeGreaterThan(0)
+    expect(await read()).toMatchObject([{ incomplete: true }])
+    expect(reads).toBe(before)
+    reader.stop()
+    await writer.stop()
+  })
+
   it('are counted again from the log when the store has lost them', async () => {
     const market = new CandleMarket(new VirtualClock(START))
     const writer = market.writer(db)
