@@ -278,6 +278,7 @@ export async function readCandles(
   const position = row && positionOf(row)
   if (row === undefined || position === undefined) return undefined
   const stored = readBars(market, row.step === null ? [] : rows)
+  const recorded = await readGaps(db, market.symbol)
   const executedMilliseconds = optional(row.last_executed_at) ?? nowMilliseconds
   const lastMilliseconds = Math.max(Math.min(executedMilliseconds, nowMilliseconds), earliest)
   return {
@@ -287,10 +288,7 @@ export async function readCandles(
       STEPS.map((step) => [step, (Math.floor(lastMilliseconds / step) - (kept.get(step) ?? 0) + 1) * step]),
     ),
     bars: stored.bars,
-    gaps: mergedGaps([
-      ...(await readGaps(db, market.symbol)),
-      ...endedBefore(stored.gaps, position.countedMilliseconds),
-    ]),
+    gaps: mergedGaps([...recorded, ...endedBefore(stored.gaps, position.countedMilliseconds)]),
   }
 }
 
@@ -298,10 +296,7 @@ async function readGaps(db: Db, market: string): Promise<Gap[]> {
   const { rows } = await sql<{ from_at: string; until_at: string }>`
     select from_at, until_at from candle_gaps where market = ${market}
   `.execute(db.tables())
-  return rows.map(({ from_at, until_at }) => ({
-    fromMilliseconds: Number(from_at),
-    untilMilliseconds: Number(until_at),
-  }))
+  return rows.map((row) => ({ fromMilliseconds: Number(row.from_at), untilMilliseconds: Number(row.until_at) }))
 }
 
 /** An interval's bars in a range, the gaps of those that cannot be read, and the close before it. */
