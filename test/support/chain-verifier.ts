@@ -233,8 +233,11 @@ export class ChainVerifier {
 
   #onBook({ market, type, bids, asks }: Message['payload'], { cursor, prev }: Message['stream']): void {
     const known = this.#books.get(market)
+    // An UPDATE that restores a withdrawn book names no predecessor.
+    const isWithdrawn = known !== undefined && known.bids.size + known.asks.size === 0
     if (type === 'SNAPSHOT') this.#books.set(market, { bids: new Map(), asks: new Map(), cursor: '' })
-    else if (known === undefined || prev !== known.cursor) this.problems.push(`${market}: an UPDATE does not follow`)
+    else if (known === undefined || (prev !== known.cursor && !(prev === undefined && isWithdrawn)))
+      this.problems.push(`${market}: an UPDATE does not follow`)
     const book = this.#books.get(market)
     if (book === undefined) return
     for (const [side, levels] of [
