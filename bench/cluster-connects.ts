@@ -3,11 +3,10 @@
  * that none of them has verified before, and how the system spreads the connections over the processes.
  */
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { startServiceProcess, temporaryFolder, tokenOf } from '../test/support/running-service.ts'
-import { secondsOf } from './process-time.ts'
 import type { BenchResult } from './result.ts'
+import { ServiceProcesses } from './service-processes.ts'
 
 const PROCESSES = 2
 const UNDER_WAY_MAX = 50
@@ -25,15 +24,13 @@ export async function measureConnects(count: number): Promise<BenchResult[]> {
     const client = await service.operator.createClient()
     const tokens: string[] = []
     while (tokens.length < count) tokens.push(await tokenOf(service, client))
-    const gateways = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').trim().split(' ')
-    const pids = [service.pid, ...gateways.map(Number)]
-    const seconds = () => pids.reduce((sum, pid) => sum + secondsOf(pid), 0)
-    const before = gateways.map(socketsOf)
-    const begin = { seconds: seconds(), milliseconds: performance.now() }
+    const processes = new ServiceProcesses(service.pid)
+    const before = processes.socketsOfGateways()
+    const begin = { seconds: processes.seconds(), milliseconds: performance.now() }
     const sockets = await openAll(Number(new URL(service.ws).port), tokens)
-    const used = seconds() - begin.seconds
+    const used = processes.seconds() - begin.seconds
     const rate = (1_000 * count) / (performance.now() - begin.milliseconds)
-    const shares = gateways.map((pid, place) => socketsOf(pid) - before[place]!)
+    const shares = processes.socketsOfGateways().map((open, place) => open - before[place]!)
     for (const socket of sockets) socket.destroy()
     return [
       {
@@ -51,20 +48,6 @@ export async function measureConnects(count: number): Promise<BenchResult[]> {
   } finally {
     await service.stop()
     folder.remove()
-  }
-}
-
-function socketsOf(pid: string): number {
-  const folder = `/proc/${pid}/fd`
-  return readdirSync(folder).filter((name) => isSocket(`${folder}/${name}`)).length
-}
-
-/** A descriptor may be closed meanwhile. */
-function isSocket(path: string): boolean {
-  try {
-    return readlinkSync(path).startsWith('socket:')
-  } catch {
-    return false
   }
 }
 

@@ -7,7 +7,6 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { canSharePorts } from '../src/platform/http/shared-port.ts'
@@ -25,6 +24,7 @@ import { measureJoinStorm } from './cluster-join.ts'
 import { measureLatency } from './cluster-latency.ts'
 import { secondsOf } from './process-time.ts'
 import type { BenchResult } from './result.ts'
+import { ServiceProcesses } from './service-processes.ts'
 
 /** Without Node.js 22.12 the service has no gateway processes. */
 const PROCESSES = canSharePorts() ? [0, 1, 2, 4] : [0]
@@ -120,14 +120,11 @@ async function sampleOf(service: RunningService, pid: number): Promise<Sample> {
     if (line === undefined) throw new Error(`there is no metric ${name}`)
     return Number(line.slice(name.length + 1))
   }
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  const pids = children === '' ? [] : children.split(' ').map(Number)
-  const mainSeconds = secondsOf(pid)
   return {
     milliseconds: performance.now(),
     deliveries: value('tidegate_messages_out_total'),
-    mainSeconds,
-    allSeconds: mainSeconds + pids.reduce((sum, pid) => sum + secondsOf(pid), 0),
+    mainSeconds: secondsOf(pid),
+    allSeconds: new ServiceProcesses(pid).seconds(),
     latencySum: value('tidegate_delivery_seconds_sum'),
     latencyCount: value('tidegate_delivery_seconds_count'),
   }

@@ -31,9 +31,10 @@ export class Peer {
   #fail: ((error: Error) => void) | undefined
   #ended = false
 
-  constructor(name: string, core: number, command: string, args: readonly string[]) {
+  /** @param core the one that it runs on. Absent: any */
+  constructor(name: string, core: number | undefined, command: string, args: readonly string[]) {
     this.#name = name
-    const line = canPin ? ['taskset', '-c', String(core), command, ...args] : [command, ...args]
+    const line = canPin && core !== undefined ? ['taskset', '-c', String(core), command, ...args] : [command, ...args]
     const [program = '', ...rest] = line
     const child = spawn(program, rest, { cwd: ROOT, stdio: ['pipe', 'pipe', 'inherit'] })
     this.#child = child
@@ -54,7 +55,7 @@ export class Peer {
   }
 
   /** The next response. */
-  async answer(): Promise<Answer> {
+  async answer(millisecondsMax = ANSWER_MILLISECONDS_MAX): Promise<Answer> {
     const known = this.#answers.shift()
     if (known !== undefined) return known
     if (this.#ended) throw new Error(`${this.#name} has ended`)
@@ -63,7 +64,7 @@ export class Peer {
       return await new Promise((resolve, reject) => {
         this.#waiting = resolve
         this.#fail = reject
-        timer = setTimeout(() => reject(new Error(`${this.#name} does not answer`)), ANSWER_MILLISECONDS_MAX)
+        timer = setTimeout(() => reject(new Error(`${this.#name} does not answer`)), millisecondsMax)
       })
     } finally {
       clearTimeout(timer)

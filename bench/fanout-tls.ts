@@ -24,7 +24,8 @@ import {
 } from './fanout-processes.ts'
 import { BASE, CONNECTIONS, type Durations, measureIdle, type Runs } from './fanout-scenarios.ts'
 
-const LIBRARIES = ['-DTLS', '-lssl', '-lcrypto']
+/** For the native programs. */
+export const LIBRARIES = ['-DTLS', '-lssl', '-lcrypto']
 const HANDSHAKES = 500
 /** Connections that nginx may have in all: two for each client. */
 const NGINX_CONNECTIONS = 16_384
@@ -46,14 +47,7 @@ interface TlsTools {
 }
 
 export async function prepareTls(tools: Tools): Promise<TlsTools> {
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'bench' }], {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-  })
-  const files = { certFile: join(tools.folder, 'cert.pem'), keyFile: join(tools.folder, 'key.pem') }
-  writeFileSync(files.certFile, cert)
-  writeFileSync(files.keyFile, key, { mode: 0o600 })
+  const files = await createCertificate(tools.folder)
   const limit = tools.compile('limit', LIBRARIES)
   const reader = tools.compile('reader', LIBRARIES)
   const hasNginx = spawnSync('nginx', ['-v']).status === 0
@@ -61,6 +55,19 @@ export async function prepareTls(tools: Tools): Promise<TlsTools> {
   if (reader === undefined) console.error('the load generator is Node, so resumed handshakes are left out')
   if (!hasNginx) console.error('nginx is not installed: the measurements behind nginx are left out')
   return { files, client: { reader, isOverTls: true }, limit, hasNginx }
+}
+
+/** A self-signed certificate with a P-256 key. */
+export async function createCertificate(folder: string): Promise<TlsFiles> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'bench' }], {
+    keyType: 'ec',
+    curve: 'P-256',
+    algorithm: 'sha256',
+  })
+  const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
+  writeFileSync(files.certFile, cert)
+  writeFileSync(files.keyFile, key, { mode: 0o600 })
+  return files
 }
 
 function contendersOf(tools: Tools, tls: TlsTools): Contender[] {

@@ -33,14 +33,19 @@ export async function newEngineAccess(program: Program): Promise<EngineAccess> {
   return { url: program.ingest.replace(/^http/, 'ws'), authUrl: program.http, clientId, clientSecret }
 }
 
+/** The amount after a change, different for each. */
+export function countedAmount(number: number): string {
+  return `1.${String(number).padStart(MARKET.amount_decimals, '0')}`
+}
+
 /**
- * @param onChange called before each change, with its amount as it appears in the stream
+ * @param amountOf called for each change, counted from 0: the level's amount, or undefined for no change now
  * @returns ends it
  */
 export function startEngine(
   access: EngineAccess,
   pauseMilliseconds: number,
-  onChange: (amount: string) => void = () => undefined,
+  amountOf: (number: number) => string | undefined = countedAmount,
 ): () => Promise<void> {
   const { symbol, price_decimals, amount_decimals } = MARKET
   const instrument = { price_decimals, amount_decimals, state: 'OPEN', reason: '' } as const
@@ -62,10 +67,10 @@ export function startEngine(
   publisher.start()
   let number = 0
   const timer = setInterval(() => {
-    const price = ((50_000 + (number % CHANGING)) / 100).toFixed(price_decimals)
-    const amount = `1.${String(number++).padStart(amount_decimals, '0')}`
+    const amount = amountOf(number)
+    if (amount === undefined) return
+    const price = ((50_000 + (number++ % CHANGING)) / 100).toFixed(price_decimals)
     levels.set(price, amount)
-    onChange(amount)
     publisher.update(symbol, { time: now(), bids: [{ price, amount }] })
   }, pauseMilliseconds)
   return async () => {

@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline'
 import { createLog } from '../src/platform/base/log.ts'
 import type { Db } from '../src/platform/store/db.ts'
 import { openEmbedded } from '../src/platform/store/embedded.ts'
+import { OperatorApi } from '../test/support/running-service.ts'
 import { createSlowClock } from '../test/support/slow-clock.ts'
 
 const PROGRAM = join(import.meta.dirname, '../dist/main.js')
@@ -31,6 +32,8 @@ export interface Program {
   readonly operator: Api
   /** With another token: `http` has the customers' API, and `operator` the operator API. */
   api(listener: 'http' | 'operator', token: string): Api
+  /** One value of `/metrics`, by its name with its labels. */
+  metric(name: string): Promise<number>
   /** Ends it as a deployment does, and throws when the shutdown was not orderly. */
   stop(): Promise<void>
 }
@@ -98,6 +101,7 @@ function programOf(ready: ReadyLine, folder: string, stop: () => Promise<void>):
     ingest: ready.ingest ?? '',
     operator: api('operator', readFileSync(join(folder, 'operator-token'), 'utf8').trim()),
     api,
+    metric: (name) => new OperatorApi(ready.operator, folder).metric(name),
     stop,
   }
 }
@@ -189,9 +193,24 @@ export async function newCustomerToken(
     `/customers/${id}/clients`,
     body,
   )
-  const { client_id, client_secret } = client
-  const form = { grant_type: 'client_credentials', client_id, client_secret, scope: scopes.join(' ') }
+  const credentials = { clientId: client.client_id, clientSecret: client.client_secret }
+  return { token: await nextToken(http, credentials, scopes), ...credentials }
+}
+
+/** Another token for a client. */
+export async function nextToken(
+  http: string,
+  { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
+  scopes: readonly string[],
+): Promise<string> {
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scope: scopes.join(' '),
+  }
   const answer = await fetch(`${http}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
-  return { token, clientId: client_id, clientSecret: client_secret }
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`a token request was answered ${answer.status}: ${text}`)
+  return (JSON.parse(text) as { access_token: string }).access_token
 }

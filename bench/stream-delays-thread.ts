@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import WebSocket from 'ws'
-import { type EngineAccess, MARKET, startEngine } from './publishing-engine.ts'
+import { countedAmount, type EngineAccess, MARKET, startEngine } from './publishing-engine.ts'
 
 export interface StreamThreadStart {
   readonly engine: EngineAccess
@@ -39,7 +39,11 @@ async function run({ engine, ws, token }: StreamThreadStart): Promise<void> {
   await once(socket, 'open')
   const channels = [{ type: 'market_data', params: { market: MARKET.symbol } }]
   socket.send(JSON.stringify({ type: 'subscribe', channels }))
-  startEngine(engine, PAUSE_MILLISECONDS, (amount) => sent.set(amount, performance.now()))
+  startEngine(engine, PAUSE_MILLISECONDS, (number) => {
+    const amount = countedAmount(number)
+    sent.set(amount, performance.now())
+    return amount
+  })
   parentPort?.on('message', () => {
     const taken = Float64Array.from(delays).sort()
     delays = []

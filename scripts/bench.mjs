@@ -10,6 +10,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, fail, ROOT } from './setup.mjs'
 
+/** They measure TLS instead with `--tls`. */
+const TLS_BENCHMARKS = ['fanout', 'many-connections']
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -29,7 +32,7 @@ if (unknown !== undefined) fail(`unknown benchmark ${unknown}; choose from ${[..
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) fail('--minutes must be a number above 0')
 
-if (values.tls && positionals.join() !== 'fanout') fail('--tls is for: npm run bench -- fanout --tls')
+if (values.tls && !TLS_BENCHMARKS.includes(positionals.join())) fail(`--tls is for one of ${TLS_BENCHMARKS.join(', ')}`)
 
 const { TARGET_BENCHMARKS, ELSEWHERE, targetTable } = await import('../bench/targets.ts')
 const { median } = await import('../bench/result.ts')

@@ -2,15 +2,21 @@
  * The load generator: reads the stream on many connections of 127.0.0.1 with one thread and epoll, and counts WebSocket
  * messages by their frame headers. Unlike a client it decodes no JSON: it must be cheaper than every server it measures.
  *
- * usage: reader PORT [resume] < lines
+ * usage: reader PORT [resume | shared ADDRESS] < lines
  * Compiled with -DTLS it speaks TLS, and with "resume" every connection after the first resumes the newest session.
- * It does not check the certificate.
- * The first line is the number of connections, then one line per connection: MODE \t PATH \t REQUEST, where MODE is
- * 0 (reads), 1 (never reads) or 2 (reads slowly), PATH is the path of the handshake and REQUEST is the subscribe request.
- * When all are connected it answers {"connected":N,"resumed":N} and accepts commands, one per line, each answered by one line of
- * JSON:
+ * It does not check the certificate. With "shared" it is one of several load generators on the same cores: it connects
+ * from ADDRESS, sleeps while it measures, answers pings, and counts refused and ended connections, which are failures
+ * otherwise.
+ * The first line is the number of connections, then one line per connection: MODE \t PATH \t REQUEST [\t TOKEN], where
+ * MODE is 0 (reads), 1 (never reads) or 2 (reads slowly), PATH is the path of the handshake, REQUEST is the subscribe
+ * request and TOKEN is the bearer token.
+ * When all are connected it answers {"connected":N,"resumed":N,"refused":N,"first":T,"last":T} with the first and the last
+ * upgrade's time in microseconds of CLOCK_MONOTONIC, and accepts commands, one per line, each answered by one line of JSON:
  *   subscribe MILLISECONDS EXPECTED   sends the requests spread over the time, waits until every connection of mode 0
  *                                     has EXPECTED messages
+ *   then REQUEST                      (before subscribe) replaces every connection's request
+ *   heartbeats MILLISECONDS           counts heartbeats from now on, which have this period
+ *   losses NUMBER                     what the connections missed (losses.h), and how many lack messages before NUMBER
  *   keep COUNT FOLDER                 (before subscribe) writes the second message of COUNT connections to files
  *   measure MILLISECONDS STAMPED      counts for this time; with STAMPED 1 also latency, from the microseconds of
  *                                     CLOCK_MONOTONIC that the first amount of a message carries
@@ -22,6 +28,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,15 +38,18 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "losses.h"
 #ifdef TLS
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #endif
 
-enum { READS = 0, NEVER_READS = 1, READS_SLOWLY = 2 };
+enum { READS = 0, NEVER_READS = 1, READS_SLOWLY = 2, ENDED = 3 };
 
 #define BUFFER_BYTES (256 * 1024)
-#define PREFIX_BYTES 192
+/* Of a message that arrives in parts: twenty changed levels. */
+#define PREFIX_BYTES 1024
+#define PING_BYTES_MAX 125
 #define HANDSHAKES_AT_ONCE 100
 #define SLOW_RECEIVE_BUFFER_BYTES 8192
 #define SLOW_EVERY_MICROSECONDS 100000
@@ -53,6 +63,8 @@ struct connection {
   int mode;
   char *path;
   char *request;
+  char *token;
+  struct losses losses;
 #ifdef TLS
   SSL *ssl;
 #endif
@@ -99,6 +111,11 @@ static uint64_t quiet_needed, last_arrival, total_messages, total_bytes;
 static uint64_t slow_due;
 static char *keep_folder;
 
+/* Absent: the only load generator. */
+static const char *shared_address;
+static int refused_count, ended_count;
+static uint64_t first_upgrade, last_upgrade;
+
 static uint64_t now_microseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -109,6 +126,8 @@ static char input[65536];
 static size_t input_fill, input_used;
 
 static void die(const char *what);
+static void end_connection(struct connection *c, const char *what);
+static ssize_t put(struct connection *c, const void *bytes, size_t length);
 
 /*
  * The input's next complete line, without its end, or NULL when there is none yet. Buffered here and not in stdio,
@@ -198,6 +217,7 @@ static void note_latency(const unsigned char *text, unsigned length, uint64_t no
 static void on_message(struct connection *c, const unsigned char *text, unsigned length, uint64_t now) {
   c->messages++;
   total_messages++;
+  if (shared_address != NULL) note_losses(&c->losses, text, length, now);
   if (measuring) {
     measured_messages++;
     if (stamped && c->mode == READS) note_latency(text, length, now);
@@ -207,6 +227,13 @@ static void on_message(struct connection *c, const unsigned char *text, unsigned
     hash_word(c, c->hashed_bytes);
   }
   if (c->mode == READS && c->messages == expected) unsatisfied--;
+}
+
+/* Masked with the key 0. A ping that arrived in parts is not answered: the next one is. */
+static void answer_ping(struct connection *c, const unsigned char *bytes, size_t length) {
+  unsigned char frame[6 + PING_BYTES_MAX] = {0x8a, (unsigned char)(0x80 | length)};
+  memcpy(frame + 6, bytes, length);
+  if (put(c, frame, 6 + length) != (ssize_t)(6 + length)) end_connection(c, "a pong was not sent");
 }
 
 /* Consumes one frame header. Returns how many of its bytes were available. */
@@ -270,6 +297,10 @@ static void consume(struct connection *c, const unsigned char *bytes, size_t len
     c->payload_left -= part;
     if (c->payload_left > 0) return;
     c->in_payload = 0;
+    if (shared_address != NULL && c->opcode == 9 && whole) {
+      answer_ping(c, text, part);
+      if (c->mode == ENDED) return;
+    }
     if (c->opcode < 8 && c->fin) {
       on_message(c, text, text_length, now);
       c->prefix_fill = 0;
@@ -301,7 +332,7 @@ static void start_tls(void) {
   SSL_CTX_sess_set_new_cb(tls, keep_session);
 }
 
-static void connect_tls(struct connection *c) {
+static int connect_tls(struct connection *c) {
   c->ssl = SSL_new(tls);
   if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1) die("SSL_new");
   if (resumes && session != NULL) {
@@ -312,9 +343,15 @@ static void connect_tls(struct connection *c) {
   }
   if (SSL_connect(c->ssl) != 1) {
     ERR_print_errors_fp(stderr);
-    exit(1);
+    return 0;
   }
   resumed_count += SSL_session_reused(c->ssl);
+  return 1;
+}
+
+static void disconnect_tls(struct connection *c) {
+  SSL_free(c->ssl);
+  c->ssl = NULL;
 }
 
 static ssize_t receive(struct connection *c, void *bytes, size_t length) {
@@ -332,18 +369,31 @@ static ssize_t put(struct connection *c, const void *bytes, size_t length) {
 }
 #else
 static void start_tls(void) {}
-static void connect_tls(struct connection *c) { (void)c; }
+static int connect_tls(struct connection *c) { (void)c; return 1; }
+static void disconnect_tls(struct connection *c) { (void)c; }
 static ssize_t receive(struct connection *c, void *bytes, size_t length) { return recv(c->fd, bytes, length, 0); }
 static int has_more(struct connection *c) { (void)c; return 0; }
 static ssize_t put(struct connection *c, const void *bytes, size_t length) { return write(c->fd, bytes, length); }
 #endif
 
+static void end_connection(struct connection *c, const char *what) {
+  if (shared_address == NULL) {
+    fprintf(stderr, "reader: %s\n", what);
+    exit(1);
+  }
+  if (subscribing && c->mode == READS && c->messages < expected) unsatisfied--;
+  c->mode = ENDED;
+  ended_count++;
+  disconnect_tls(c);
+  close(c->fd);
+}
+
 static void read_once(struct connection *c, size_t bytes_max) {
   ssize_t count = receive(c, buffer, bytes_max);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
-    fprintf(stderr, "reader: a connection ended\n");
-    exit(1);
+    end_connection(c, "a connection ended");
+    return;
   }
   uint64_t now = now_microseconds();
   total_bytes += (uint64_t)count;
@@ -353,7 +403,7 @@ static void read_once(struct connection *c, size_t bytes_max) {
 
 static void read_some(struct connection *c, size_t bytes_max) {
   do read_once(c, bytes_max);
-  while (has_more(c) && c->mode == READS);
+  while (c->mode == READS && has_more(c));
 }
 
 static void open_connection(struct connection *c, int port) {
@@ -362,18 +412,32 @@ static void open_connection(struct connection *c, int port) {
   int small = SLOW_RECEIVE_BUFFER_BYTES, one = 1;
   if (c->mode != READS) setsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
   setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (shared_address != NULL) {
+    struct sockaddr_in own = {.sin_family = AF_INET};
+    if (inet_pton(AF_INET, shared_address, &own.sin_addr) != 1) die(shared_address);
+    setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
+    if (bind(c->fd, (struct sockaddr *)&own, sizeof own) < 0) die("bind");
+  }
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (connect(c->fd, (struct sockaddr *)&address, sizeof address) < 0) die("connect");
 }
 
+/* The server did not accept the connection. `answer` has the first `length` bytes that it sent instead. */
+static void refuse(struct connection *c, const char *answer, size_t length) {
+  if (refused_count++ == 0) fprintf(stderr, "reader: refused: %.*s\n", (int)length, answer);
+  end_connection(c, "a connection was refused");
+}
+
 static void ask_for_upgrade(struct connection *c) {
-  char text[512];
+  char text[4096];
   int length = snprintf(text, sizeof text,
                         "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-                        c->path);
-  if (put(c, text, (size_t)length) != length) die("write");
+                        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n%s%s%s\r\n",
+                        c->path, c->token == NULL ? "" : "Authorization: Bearer ", c->token == NULL ? "" : c->token,
+                        c->token == NULL ? "" : "\r\n");
+  if (length >= (int)sizeof text) die("the token is too long");
+  if (put(c, text, (size_t)length) != length) refuse(c, "", 0);
 }
 
 /* The server may already have sent frames after its response, such as the first ping. */
@@ -381,19 +445,19 @@ static void finish_handshake(struct connection *c) {
   char text[512];
   size_t fill = 0;
   const char *end = NULL;
+  if (c->mode == ENDED) return;
   while (end == NULL) {
     ssize_t count = receive(c, text + fill, sizeof text - fill);
-    if (count <= 0) die("handshake");
+    if (count <= 0) return refuse(c, text, fill);
     fill += (size_t)count;
     end = memmem(text, fill, "\r\n\r\n", 4);
   }
-  if (fill < 12 || memcmp(text, "HTTP/1.1 101", 12) != 0) {
-    fprintf(stderr, "reader: refused: %.*s\n", (int)fill, text);
-    exit(1);
-  }
+  if (fill < 12 || memcmp(text, "HTTP/1.1 101", 12) != 0) return refuse(c, text, fill);
+  last_upgrade = now_microseconds();
+  if (first_upgrade == 0) first_upgrade = last_upgrade;
   fcntl(c->fd, F_SETFL, fcntl(c->fd, F_GETFL) | O_NONBLOCK);
-  consume(c, (const unsigned char *)end + 4, (size_t)(text + fill - end - 4), now_microseconds());
-  while (has_more(c)) read_once(c, sizeof buffer);
+  consume(c, (const unsigned char *)end + 4, (size_t)(text + fill - end - 4), last_upgrade);
+  while (c->mode != ENDED && has_more(c)) read_once(c, sizeof buffer);
   if (c->mode != READS) return;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->fd, &event) < 0) die("epoll_ctl");
@@ -402,7 +466,7 @@ static void finish_handshake(struct connection *c) {
 /* A masked text frame (RFC 6455 section 5.3) with the key 0, so that the text stays readable. */
 static void send_request(struct connection *c) {
   size_t length = strlen(c->request);
-  if (length == 0) return;
+  if (length == 0 || c->mode == ENDED) return;
   unsigned char *frame = malloc(length + 8);
   size_t header = 2;
   frame[0] = 0x81;
@@ -415,7 +479,7 @@ static void send_request(struct connection *c) {
   }
   memset(frame + header, 0, 4);
   memcpy(frame + header + 4, c->request, length);
-  if (put(c, frame, header + 4 + length) != (ssize_t)(header + 4 + length)) die("request");
+  if (put(c, frame, header + 4 + length) != (ssize_t)(header + 4 + length)) end_connection(c, "a request was not sent");
   free(frame);
 }
 
@@ -470,6 +534,36 @@ static void report_groups(void) {
   printf("{\"groups\":%d,\"kept\":%d,\"covered\":%d,\"missing\":%d}\n", groups, kept, covered, missing);
 }
 
+static void count_heartbeats(uint64_t period) {
+  uint64_t now = now_microseconds();
+  for (int index = 0; index < connection_count; index++) connections[index].losses.heartbeat_at = now;
+  loss_counts.heartbeat_period = period;
+}
+
+/* The connections' last heartbeat counts as one that another follows now. */
+static void report_losses(unsigned long number) {
+  uint64_t now = now_microseconds(), missing = 0;
+  int open = 0, subscribed = 0, unfinished = 0;
+  for (int index = 0; index < connection_count; index++) {
+    const struct connection *c = &connections[index];
+    if (c->mode == ENDED) continue;
+    open++;
+    if (loss_counts.heartbeat_period > 0) note_heartbeat_gap(now - c->losses.heartbeat_at);
+    if (c->losses.next == UNKNOWN) continue;
+    subscribed++;
+    int lacks = (int)((number + NUMBERS - (unsigned long)c->losses.next) % NUMBERS);
+    missing += (uint64_t)lacks;
+    unfinished += lacks > 0;
+  }
+  loss_counts.heartbeat_period = 0;
+  printf("{\"open\":%d,\"ended\":%d,\"subscribed\":%d,\"unfinished\":%d,\"missing\":%llu,\"messages\":%llu,\"lost\":%llu,"
+         "\"merged\":%llu,\"snapshots\":%llu,\"heartbeats\":%llu,\"heartbeatsMissed\":%llu,\"heartbeatGap\":%.3f}\n",
+         open, ended_count - refused_count, subscribed, unfinished, (unsigned long long)missing, (unsigned long long)loss_counts.messages,
+         (unsigned long long)loss_counts.lost, (unsigned long long)loss_counts.merged,
+         (unsigned long long)loss_counts.snapshots, (unsigned long long)loss_counts.heartbeats,
+         (unsigned long long)loss_counts.heartbeats_missed, (double)loss_counts.heartbeat_gap / 1000.0);
+}
+
 static void take_command(const char *line) {
   unsigned long first = 0, second = 0;
   char folder[512];
@@ -503,6 +597,17 @@ static void take_command(const char *line) {
     last_arrival = now_microseconds();
   } else if (strncmp(line, "groups", 6) == 0) {
     report_groups();
+  } else if (strncmp(line, "then ", 5) == 0) {
+    for (int index = 0; index < connection_count; index++) {
+      free(connections[index].request);
+      connections[index].request = strdup(line + 5);
+    }
+    printf("{}\n");
+  } else if (sscanf(line, "heartbeats %lu", &first) == 1) {
+    count_heartbeats(first * 1000);
+    printf("{}\n");
+  } else if (sscanf(line, "losses %lu", &first) == 1) {
+    report_losses(first);
   } else {
     fprintf(stderr, "reader: unknown command %s\n", line);
     exit(1);
@@ -545,6 +650,18 @@ static void tick(void) {
   }
 }
 
+/* Reads from the connections and the input that have data. Returns how many there were. */
+static int serve_connections(int milliseconds) {
+  static struct epoll_event events[256];
+  int count = epoll_wait(epoll_fd, events, 256, milliseconds);
+  if (measuring) note_idleness(count == 0);
+  for (int index = 0; index < count; index++) {
+    if (events[index].data.ptr == NULL) take_commands();
+    else read_some(events[index].data.ptr, sizeof buffer);
+  }
+  return count;
+}
+
 static void read_lines(int port) {
   connection_count = atoi(await_line());
   connections = calloc((size_t)connection_count, sizeof *connections);
@@ -555,7 +672,13 @@ static void read_lines(int port) {
     struct connection *c = &connections[index];
     char *path = strchr(line, '\t') + 1;
     char *request = strchr(path, '\t') + 1;
+    char *token = strchr(request, '\t');
     path[-1] = request[-1] = 0;
+    if (token != NULL) {
+      *token = 0;
+      c->token = strdup(token + 1);
+    }
+    c->losses.next = UNKNOWN;
     c->path = strdup(path);
     c->mode = atoi(line);
     c->request = strdup(request);
@@ -567,16 +690,21 @@ static void read_lines(int port) {
     int alone = c->mode != READS || (resumes && index == 0);
     if (!alone && index - unfinished + 1 < HANDSHAKES_AT_ONCE && index + 1 < connection_count) continue;
     for (; asked <= index; asked++) {
-      connect_tls(&connections[asked]);
-      ask_for_upgrade(&connections[asked]);
+      if (connect_tls(&connections[asked])) ask_for_upgrade(&connections[asked]);
+      else refuse(&connections[asked], "", 0);
     }
     while (unfinished <= index) finish_handshake(&connections[unfinished++]);
+    while (serve_connections(0) > 0) {
+    }
   }
 }
 
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
   resumes = argc > 2 && strcmp(argv[2], "resume") == 0;
+  if (argc > 3 && strcmp(argv[2], "shared") == 0) shared_address = argv[3];
+  /* A write to a connection that the server has closed fails instead. */
+  signal(SIGPIPE, SIG_IGN);
   start_tls();
   struct rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -588,19 +716,15 @@ int main(int argc, char **argv) {
   read_lines(atoi(argv[1]));
   struct epoll_event commands = {.events = EPOLLIN, .data.ptr = NULL};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, 0, &commands) < 0) die("epoll_ctl");
-  printf("{\"connected\":%d,\"resumed\":%d}\n", connection_count, resumed_count);
-  static struct epoll_event events[256];
+  printf("{\"connected\":%d,\"resumed\":%d,\"refused\":%d,\"first\":%llu,\"last\":%llu}\n",
+         connection_count - refused_count, resumed_count, refused_count, (unsigned long long)first_upgrade,
+         (unsigned long long)last_upgrade);
   for (;;) {
     /*
      * While it measures it does not sleep. A server would pay for waking it with every write, which it does not for
      * clients on other machines, and a slow server more often than a fast one.
      */
-    int count = epoll_wait(epoll_fd, events, 256, measuring ? 0 : subscribing ? 1 : 10);
-    if (measuring) note_idleness(count == 0);
-    for (int index = 0; index < count; index++) {
-      if (events[index].data.ptr == NULL) take_commands();
-      else read_some(events[index].data.ptr, sizeof buffer);
-    }
+    serve_connections(measuring && shared_address == NULL ? 0 : subscribing ? 1 : 10);
     tick();
   }
 }
