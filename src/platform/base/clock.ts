@@ -20,7 +20,10 @@ export interface Clock {
   wallInstant(): Instant
   /** Milliseconds, with fractions, on a clock that never goes backwards. Only differences are meaningful. */
   monotonicMilliseconds(): number
-  /** Runs `callback` once after at least `delayMilliseconds`. A pending timer does not keep the process alive. */
+  /**
+   * Runs `callback` once after at least `delayMilliseconds`, which is below 0 for a time that has passed meanwhile. A
+   * pending timer does not keep the process alive.
+   */
   schedule(delayMilliseconds: number, callback: () => void): Timer
   /** Runs `callback` once, at the end of this event-loop tick: after the I/O events that are ready now. */
   endOfTick(callback: () => void): void
@@ -51,7 +54,8 @@ export function createSystemClock(): Clock {
     },
     monotonicMilliseconds: () => performance.now(),
     schedule(delayMilliseconds, callback) {
-      const handle = setTimeout(callback, delayMilliseconds)
+      // Node.js 24 warns of a negative delay.
+      const handle = setTimeout(callback, Math.max(0, delayMilliseconds))
       handle.unref()
       return { cancel: () => clearTimeout(handle) }
     },
