@@ -24,6 +24,7 @@ const CORE_SUITES = [
   'end-to-end/cluster.test.ts',
   'end-to-end/gateway-processes.test.ts',
   'end-to-end/gateway-processes-tls.test.ts',
+  'end-to-end/orphaned-gateway-process.test.ts',
   'end-to-end/nats.test.ts',
 ]
 

@@ -187,8 +187,8 @@ function createAnswers(connections: SessionConnections, hub: Hub, metrics: Metri
 }
 
 function send(message: FromGatewayProcess): void {
-  // Without a channel, this process is about to end.
-  if (process.connected) process.send?.(message)
+  // Without a channel, this process is about to end. A failure means that the main process has just ended.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
 
 function issuerOf(receiptKey: ReceiptKey | undefined) {
