@@ -1,6 +1,7 @@
 /**
  * Vitest's reporter for `npm test` and `npm run test:long`. It writes vitest's usual output, which their script keeps in a
- * file. It sends that script each test file's outcome when the file ends, and at the end the text of all failures.
+ * file. It sends that script each test file's outcome when the file ends, and at the end the text of all failures. What
+ * failed is written at once too, because a long run may be interrupted.
  */
 import { DefaultReporter } from 'vitest/node'
 
@@ -14,6 +15,12 @@ export default class TestReporter extends DefaultReporter {
 
   onTestModuleEnd(module) {
     super.onTestModuleEnd(module)
+    for (const test of module.children.allTests('failed')) {
+      const texts = test
+        .result()
+        .errors.map(({ stack, message, diff }) => [stack ?? message, diff].filter(Boolean).join('\n'))
+      process.stdout.write(`failed: ${test.fullName}\n${texts.join('\n')}\n`)
+    }
     process.send({ file: outcomeOf(module) })
   }
 
