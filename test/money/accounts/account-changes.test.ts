@@ -130,7 +130,9 @@ describe(`accounts by their last change (seed ${SEED})`, () => {
         expect(answer.items.length, what).toBeLessThanOrEqual(limit)
         seen.push(...answer.items)
         cursor = answer.next_page_cursor
-        if (cursor !== undefined) expect(answer.items, what).toHaveLength(limit)
+        // The page finds one account more than the limit, and leaves out those that change before it reads them.
+        const leftOutMax = Math.max(0, changesBetween - 1)
+        if (cursor !== undefined) expect(answer.items.length, what).toBeGreaterThanOrEqual(limit - leftOutMax)
       } while (cursor !== undefined)
 
       const after = new Map((await all()).map((item) => [item.id, item]))
