@@ -109,7 +109,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Only to end what hangs: far above what the slowest takes where five processes share a core.
     testTimeout: long ? 3_600_000 : 300_000,
-    hookTimeout: 300_000,
+    hookTimeout: long ? 3_600_000 : 300_000,
     // Ten seconds, the default, may pass before the shared PostgreSQL has stopped; the run would end without it.
     teardownTimeout: 120_000,
     // The issuer's warnings that it is one of tests.
