@@ -53,7 +53,7 @@ async function csvOf(page: Page, place = 0): Promise<string[]> {
   return text.trimEnd().split('\r\n')
 }
 
-describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
+describe.skipIf(CHROMIUM.isSkipped).each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
   let stage: ConsoleStage
   let people: Readonly<Record<Role, Person>>
   beforeAll(async () => {
@@ -421,7 +421,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
   })
 })
 
-describe('long lists', () => {
+describe.skipIf(CHROMIUM.isSkipped)('long lists', () => {
   it('long lists are read page by page, and completely as CSV', async () => {
     const stage = await openConsoleStage()
     for (let index = 0; index < 60; index++) await stage.call('POST', '/customers', { name: `customer ${index}` })
@@ -439,7 +439,7 @@ describe('long lists', () => {
   })
 })
 
-describe('with four eyes', () => {
+describe.skipIf(CHROMIUM.isSkipped)('with four eyes', () => {
   let stage: ConsoleStage
   let first: Person
   let second: Person
@@ -552,7 +552,7 @@ describe('with four eyes', () => {
   })
 })
 
-describe('with four eyes on operators', () => {
+describe.skipIf(CHROMIUM.isSkipped)('with four eyes on operators', () => {
   it('a token is shown to the person who requests it, and to no other', async () => {
     // People are made before the kind is listed.
     const folder = temporaryFolder()
@@ -584,7 +584,7 @@ describe('with four eyes on operators', () => {
   })
 })
 
-describe('with the keyboard alone', () => {
+describe.skipIf(CHROMIUM.isSkipped)('with the keyboard alone', () => {
   it('the keyboard alone finds, opens, moves between rows, acts, and keeps the focus', async () => {
     const stage = await openConsoleStage()
     const { page, context, faults } = await stage.person(browser, 'kim', 'admin')

@@ -85,7 +85,7 @@ afterAll(async () => {
   await stage?.stop()
 })
 
-describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
+describe.skipIf(CHROMIUM.isSkipped).each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
   it('every page of the console is accessible, fits the screen, and requests nothing elsewhere', async () => {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } })
     await admin.shareWith(context)
@@ -103,7 +103,7 @@ describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
   })
 })
 
-describe('the flows', () => {
+describe.skipIf(CHROMIUM.isSkipped)('the flows', () => {
   it('an admin creates a customer and a client in the console, whose secret is shown once, and disables the client', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/customers`)
@@ -209,7 +209,7 @@ describe('the flows', () => {
   })
 })
 
-it('the console is within its budgets', async () => {
+it.skipIf(CHROMIUM.isSkipped)('the console is within its budgets', async () => {
   const folder = join(import.meta.dirname, '../../dist/console/assets')
   const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'))
   const bytes = scripts.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0)
@@ -221,7 +221,7 @@ it('the console is within its budgets', async () => {
   expect(paint).toBeLessThan(FIRST_PAINT_MILLISECONDS_MAX)
 })
 
-describe('with four eyes', () => {
+describe.skipIf(CHROMIUM.isSkipped)('with four eyes', () => {
   let guarded: ConsoleStage
   beforeAll(async () => {
     guarded = await openConsoleStage({ 'operator.four_eyes': '[approvals, settlements]' })
