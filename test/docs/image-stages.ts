@@ -5,7 +5,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Instruction } from './deployment-files.ts'
 
 /** Paths of the image that its commands name. */
@@ -60,7 +60,7 @@ function copy(
   for (const path of paths) {
     // A folder is copied by its content, a file into a folder whose name ends with a slash.
     const isIntoFolder = destination.endsWith('/')
-    const place = isIntoFolder ? resolve(target, destination, path) : resolve(target, destination)
+    const place = isIntoFolder ? resolve(target, destination, basename(path)) : resolve(target, destination)
     mkdirSync(dirname(place), { recursive: true })
     cpSync(join(root, path), place, { recursive: true, verbatimSymlinks: true })
   }
