@@ -80,9 +80,9 @@ export interface FrameCounts {
   refused: number
 }
 
-/** What the checker asks the gateway of a client: whether it withdrew the book of a market at a time. */
+/** What the checker asks the gateway of a client: whether a market's book is empty at a time, as nobody feeds it. */
 export interface CheckedNode {
-  readonly hasWithdrawn: (market: string, time: string) => boolean
+  readonly isWithdrawn: (market: string, time: string) => boolean
 }
 
 /** What the checker found; shrinking looks for the same rule. */
@@ -251,7 +251,7 @@ export class FrameChecker {
     if (book === undefined) throw new Violation('snapshot', `an UPDATE of ${market} before its SNAPSHOT`)
     applySide(book.bids, bids, isSnapshot)
     applySide(book.asks, asks, isSnapshot)
-    if (isSnapshot && bids.length + asks.length === 0 && this.#node?.hasWithdrawn(market, time) === true) {
+    if (isSnapshot && bids.length + asks.length === 0 && this.#node?.isWithdrawn(market, time) === true) {
       this.counts.withdrawals += 1
       return
     }
@@ -276,7 +276,7 @@ export class FrameChecker {
       found.length === Math.min(side.length, 1) &&
       found.every(({ price, amount }) => price === side[0]?.[0] && amount === side[0]?.[1])
     if (truth.booksAt(time).some((book) => isTop(book.bids, bids) && isTop(book.asks, asks))) return
-    if (bids.length + asks.length === 0 && this.#node?.hasWithdrawn(market, time) === true) return
+    if (bids.length + asks.length === 0 && this.#node?.isWithdrawn(market, time) === true) return
     throw new Violation('top', `${market} at ${time} is ${JSON.stringify([bids, asks])}`)
   }
 }

@@ -31,13 +31,15 @@ export const SETTINGS: HubSettings = {
 
 const EXECUTIONS_KEPT = 60
 
+const LATER_THAN_ALL = '~'
+
 export class GatewayNode implements CheckedNode {
   readonly bus = createMemoryBus()
   readonly importer: BusImport
   readonly hub: Hub
   readonly #markets = new Map<string, { readonly replica: Replica; readonly end: () => void }>()
-  /** Market and time of each book that this process withdrew because it heard of no feed. */
-  readonly #withdrawals = new Set<string>()
+  /** By market: the times between which its book was empty, because this process withdrew it and no feed had one. */
+  readonly #withdrawn = new Map<string, { readonly from: string; until: string }[]>()
 
   constructor(
     clock: VirtualClock,
@@ -89,7 +91,15 @@ export class GatewayNode implements CheckedNode {
     this.#markets.set(symbol, { replica, end })
     ends.push(this.importer.add(market, replica.instant.milliseconds))
     const endNotes = this.bus.subscribe(symbol, (message) => {
-      if (message.type === 'withdrawal') this.#withdrawals.add(`${symbol} ${millisecondText(message.milliseconds)}`)
+      if (message.type === 'status') return
+      const time = millisecondText(message.milliseconds)
+      const withdrawn = this.#withdrawn.get(symbol) ?? []
+      this.#withdrawn.set(symbol, withdrawn)
+      if (message.type === 'withdrawal') withdrawn.push({ from: time, until: LATER_THAN_ALL })
+      else if (message.type === 'state' ? message.hasBook : message.beginsBook === true) {
+        const last = withdrawn.at(-1)
+        if (last?.until === LATER_THAN_ALL) last.until = time
+      }
     })
     ends.push(endNotes)
     this.hub.addMarket(replica)
@@ -97,7 +107,8 @@ export class GatewayNode implements CheckedNode {
 
   publishedDepth = (symbol: string): number => this.#markets.get(symbol)?.replica.market.depth ?? 0
 
-  hasWithdrawn = (symbol: string, time: string): boolean => this.#withdrawals.has(`${symbol} ${time}`)
+  isWithdrawn = (symbol: string, time: string): boolean =>
+    this.#withdrawn.get(symbol)?.some(({ from, until }) => from <= time && time < until) === true
 
   stop(): void {
     this.importer.stop()

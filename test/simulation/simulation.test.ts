@@ -9,7 +9,7 @@ import { simulate } from './simulate.ts'
 const SEEDS = [1, 11, 20_261_128]
 const EVENTS = 3_000
 /** Failed once, and only as a whole. */
-const LONG_SEED = 20_261_205
+const LONG_SEEDS = [20_261_205, 408_448_714]
 
 /** Of processor time. */
 const MINUTES = Number(process.env.TIDEGATE_SIMULATION_MINUTES ?? 10)
@@ -29,10 +29,10 @@ describe('the simulation of the streaming service', () => {
   })
 
   it.skipIf(process.env.TIDEGATE_LONG !== '1')(
-    `a run that once failed, and ${MINUTES} minutes of the simulation with fresh seeds, have everything right`,
+    `runs that once failed, and ${MINUTES} minutes of the simulation with fresh seeds, have everything right`,
     () => {
       try {
-        simulate(LONG_SEED)
+        for (const seed of LONG_SEEDS) simulate(seed)
         const totals = runSeeds({ seed: seedOf(0), minutes: MINUTES, onProgress: () => undefined })
         note(JSON.stringify(totals))
       } catch (error) {
