@@ -80,7 +80,7 @@ export interface FrameCounts {
   refused: number
 }
 
-/** What the checker asks the gateway of a client: whether a market's book is empty at a time, as nobody feeds it. */
+/** What the checker asks the gateway of a client: whether a market's book was withdrawn at a time. */
 export interface CheckedNode {
   readonly isWithdrawn: (market: string, time: string) => boolean
 }

@@ -33,6 +33,7 @@ interface EngineOrder {
 interface EngineState {
   readonly orders: ReadonlyMap<string, EngineOrder>
   readonly state: string
+  readonly trades: number
 }
 
 export interface EngineOptions {
@@ -84,6 +85,11 @@ export class PublishingEngine {
   /** Trades so far, in all epochs. Their ids are `t1`, `t2`, …, after the name. */
   get trades(): number {
     return this.#tradeNumber
+  }
+
+  /** Trades up to message `seq`, which must be in this epoch, and in earlier epochs. */
+  tradesAt(seq: number): number {
+    return (this.#states.get(seq) as EngineState).trades
   }
 
   /** Places, changes and trades some orders, and returns the message about it. */
@@ -234,7 +240,7 @@ export class PublishingEngine {
 
   #remember(): void {
     const orders = new Map([...this.#orders].map(([id, order]) => [id, { ...order }]))
-    this.#states.set(this.#seq, { orders, state: this.#state })
+    this.#states.set(this.#seq, { orders, state: this.#state, trades: this.#tradeNumber })
   }
 }
 
