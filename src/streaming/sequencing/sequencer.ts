@@ -309,11 +309,11 @@ export class Sequencer {
     if (withdraws || goesLive) this.#cancelWithdrawal()
     const changes = trusted || withdraws ? this.#takeChanges() : []
     const attribution = trusted ? this.#attribution.take() : undefined
-    if (trusted || withdraws) this.#committedOrigin = withdraws ? undefined : this.#origin
     const executions = this.#executions
     const missedAt = this.#missedAt
     const isRequired = this.#requested.commit || goesLive || withdraws || attribution !== undefined
     if (changes.length === 0 && executions.length === 0 && !isRequired) return
+    if (trusted || withdraws) this.#committedOrigin = withdraws ? undefined : this.#origin
     this.#executions = []
     this.#missedAt = undefined
     this.#requested.commit = false

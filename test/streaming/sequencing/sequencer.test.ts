@@ -393,6 +393,18 @@ describe('a source that is lost', () => {
     ])
   })
 
+  test('a lost source leaves the origin of the last commit, not that of an update without effect', () => {
+    const writer = new Writer()
+    writer.sequencer.offer({ type: 'snapshot', levels: BOOK, origin: 'run.1' })
+    writer.clock.advance(2)
+    writer.sequencer.offer({ type: 'update', changes: [bid(100, 10)], executions: [], origin: 'run.2' })
+    writer.clock.advance(2)
+    writer.sequencer.offer({ type: 'lost', reason: 'cut' })
+    writer.update([], TRADE)
+    writer.clock.advance(2)
+    expect(writer.commits.map(({ origin }) => origin)).toEqual(['run.1', 'run.1'])
+  })
+
   test('a lost source leaves the book, its waiting changes are not committed, and the next snapshot is one difference', () => {
     const writer = Writer.live()
     writer.update([bid(99, 1)])
