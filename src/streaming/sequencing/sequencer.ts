@@ -77,11 +77,10 @@ export class Sequencer {
   /** Position of the last publication message in the book, and in the committed book. */
   #origin: string | undefined
   #committedOrigin: string | undefined
-  /** The instrument state, and whether a commit has it: until then followers keep an earlier sequencer's. */
   #instrument: Instrument | undefined
-  #isInstrumentCommitted: boolean
-  /** Requests for the next commit: `commit`, even an empty one; `wholeBook`, once the book is trusted. */
-  readonly #requested = { commit: false, wholeBook: false }
+  #committedInstrument: Instrument | undefined
+  /** Requests for the next commit: `commit`, even an empty one; `instrument`; `wholeBook`, once the book is trusted. */
+  readonly #requested = { commit: false, instrument: false, wholeBook: false }
   #scheduled: Timer | 'end-of-tick' | undefined
   /** The timer for a stale market's withdrawal. `due` from its end until the commit that withdraws the book. */
   #withdrawal: Timer | 'due' | undefined
@@ -94,7 +93,6 @@ export class Sequencer {
   constructor(options: SequencerOptions) {
     this.#options = options
     this.#lastMilliseconds = options.floorMilliseconds
-    this.#isInstrumentCommitted = options.continues === undefined
     const { totals, violations, missedExecutions } = options.metrics
     // Alerts need the series to exist before the first increment.
     this.#totals = totals.get(options.market.symbol) ?? { commits: 0, clockSkewMilliseconds: 0 }
@@ -138,12 +136,11 @@ export class Sequencer {
     }
   }
 
-  /** Commits the instrument state. Undefined = not known. */
+  /** Commits the instrument state, unless it returns to the committed one before. Undefined = not known. */
   setInstrument(instrument: Instrument | undefined): void {
     if (this.#phase === 'stopped' || isDeepStrictEqual(instrument, this.#instrument)) return
     this.#instrument = instrument
-    this.#isInstrumentCommitted = false
-    this.#requested.commit = true
+    this.#requested.instrument = !isDeepStrictEqual(instrument, this.#committedInstrument)
     this.#scheduleCommit()
   }
 
@@ -311,12 +308,15 @@ export class Sequencer {
     const attribution = trusted ? this.#attribution.take() : undefined
     const executions = this.#executions
     const missedAt = this.#missedAt
-    const isRequired = this.#requested.commit || goesLive || withdraws || attribution !== undefined
+    const { commit, instrument } = this.#requested
+    const isRequired = commit || instrument || goesLive || withdraws || attribution !== undefined
     if (changes.length === 0 && executions.length === 0 && !isRequired) return
     if (trusted || withdraws) this.#committedOrigin = withdraws ? undefined : this.#origin
     this.#executions = []
     this.#missedAt = undefined
     this.#requested.commit = false
+    this.#requested.instrument = false
+    this.#committedInstrument = this.#instrument
     this.#lastCommitMonotonic = clock.monotonicMilliseconds()
     this.#executionNumber += executions.length + (missedAt === undefined ? 0 : 1)
     this.#version += 1
@@ -324,6 +324,8 @@ export class Sequencer {
     this.#totals.commits += 1
     const startsOver = (trusted || withdraws) && this.#requested.wholeBook
     if (startsOver) this.#requested.wholeBook = false
+    // Until its first commit, followers keep an earlier sequencer's instrument state.
+    const follows = this.#version === 1 && continues !== undefined
     const beginsBook = goesLive && this.#phase === 'opening'
     if (goesLive) this.#phase = 'live'
     if (withdraws) this.#phase = 'withdrawn'
@@ -339,14 +341,13 @@ export class Sequencer {
       executions,
       ...(missedAt === undefined ? {} : { missedAt }),
       executionNumber: this.#executionNumber,
-      ...(this.#version === 1 && continues !== undefined ? { continues } : {}),
+      ...(follows ? { continues } : {}),
       ...(startsOver ? { book: levelsOf(this.#book) } : {}),
       ...(beginsBook ? { beginsBook } : {}),
       ...(withdraws ? { withdraws } : {}),
       ...(this.#committedOrigin === undefined ? {} : { origin: this.#committedOrigin }),
-      ...(this.#isInstrumentCommitted ? {} : { instrument: this.#instrument ?? null }),
+      ...(instrument || follows ? { instrument: this.#instrument ?? null } : {}),
     })
-    this.#isInstrumentCommitted = true
     if (goesLive) this.#publishStatus(true, '')
   }
 

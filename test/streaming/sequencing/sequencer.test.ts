@@ -544,6 +544,22 @@ describe('stopping', () => {
   })
 })
 
+test('a sequencer commits an instrument state only where it differs from the last commit', () => {
+  const writer = Writer.live()
+  const halted = { state: 'HALTED', reason: '' } as const
+  writer.sequencer.setInstrument(halted)
+  writer.sequencer.setInstrument(undefined)
+  writer.clock.advance(2)
+  expect(writer.commits).toEqual([])
+  writer.sequencer.setInstrument(halted)
+  writer.clock.advance(2)
+  writer.sequencer.setInstrument(undefined)
+  writer.update([bid(100, 11)])
+  writer.sequencer.setInstrument(halted)
+  writer.clock.advance(2)
+  expect(writer.commits.map(({ instrument }) => instrument)).toEqual([halted, undefined])
+})
+
 test('a sequencer that follows another one commits the instrument state at once, also when it is not known', () => {
   const halted = { state: 'HALTED', reason: 'volatility' } as const
   const instrumentsOf = (writer: Writer) => {
