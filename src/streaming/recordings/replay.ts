@@ -374,8 +374,15 @@ class Player {
   }
 }
 
-/** An entry's events, from which a sequencer makes a commit with the same origin. */
+/**
+ * An entry's events, from which a sequencer makes a commit with the same origin. A miss has no origin, so an update
+ * without content carries it.
+ */
 function withOrigin({ events, origin }: RecordedEntry): readonly MarketEvent[] {
   if (origin === undefined) return events
-  return events.map((event) => (event.type === 'snapshot' || event.type === 'update' ? { ...event, origin } : event))
+  const isMissOnly = events.every(({ type }) => type === 'missed')
+  const sent: readonly MarketEvent[] = isMissOnly
+    ? [...events, { type: 'update', changes: [], executions: [] }]
+    : events
+  return sent.map((event) => (event.type === 'snapshot' || event.type === 'update' ? { ...event, origin } : event))
 }
