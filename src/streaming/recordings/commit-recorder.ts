@@ -94,8 +94,8 @@ export class CommitRecorder {
   }
 
   /**
-   * Writes the state of every market that has published something, so that a replay can begin here: one part at once,
-   * and one in each following tick.
+   * Writes every market's state, so that a replay can begin here: one part at once, and one in each following tick. A
+   * market that has published nothing is not live.
    */
   writeKeyframe(): void {
     this.releaseAll()
@@ -119,7 +119,7 @@ export class CommitRecorder {
   }
 
   #start(definition: MarketDefinition, index: number): Followed {
-    const state = new RecordedState('', this.nowMilliseconds)
+    const state = new RecordedState('nothing was published yet', this.nowMilliseconds)
     const end = this.#options.bus.subscribe(definition.symbol, (message) => this.#follow(followed, message))
     const followed: Followed = { definition, index, state, held: undefined, execution: undefined, end }
     return followed
