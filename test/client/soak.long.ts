@@ -22,7 +22,7 @@ const logFile = process.env.TIDEGATE_SOAK_LOG
 const ROOT = join(import.meta.dirname, '../..')
 const DISTURBANCE_MILLISECONDS = 4_000
 /** Longer than the minutes, the last disturbance and the last run of `torture` take. */
-const TIMEOUT_MILLISECONDS = (minutes + 10) * 60_000
+const TIMEOUT_MILLISECONDS = minutes * 60_000 + 3_600_000
 const MARKETS = ['BTCUSD', 'ETHUSD']
 /** What a service says when it ends a subscription by itself. */
 const NOTICE = /^the market was/

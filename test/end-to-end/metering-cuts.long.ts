@@ -158,5 +158,4 @@ test.skipIf(!hasSocketStatistics)(
     }
     expect(items.map(({ incomplete }) => incomplete)).not.toContain(true)
   },
-  600_000,
 )

@@ -88,7 +88,7 @@ describe('recorded books of Kraken', () => {
         expect(verifier.counts().restsETHUSD).toBeGreaterThan(200)
       }
       await client.close()
-    }, 200_000)
+    })
   })
 })
 

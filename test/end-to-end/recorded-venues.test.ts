@@ -186,7 +186,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         if (hasRests) expect(rests.checked).toBeGreaterThan(80)
         if (hasRests && oracle !== undefined) expect(rests.said).toBeGreaterThan(80)
         await client.close()
-      }, 200_000)
+      })
     })
   })
 })

@@ -43,7 +43,7 @@ const running: { stop(): unknown }[] = []
 afterAll(async () => {
   for (const one of running.reverse()) await one.stop()
   folder.remove()
-}, 60_000)
+})
 
 /** The port of an address, so that a killed process can be started at the same one. */
 const portOf = (url: string) => Number(new URL(url).port)

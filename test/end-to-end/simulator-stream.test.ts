@@ -112,7 +112,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
     expect(withoutHeartbeats(report.violations)).toEqual([])
     expect(Math.min(report.counts.updates, report.counts.executions)).toBeGreaterThan(0)
     await client.close()
-  }, 300_000)
+  })
 })
 
 /**

@@ -62,6 +62,5 @@ describe('times of creation', () => {
       await look()
       expect(seen.size).toBeGreaterThanOrEqual(WRITERS * WRITES)
     },
-    600_000,
   )
 })

@@ -144,7 +144,7 @@ describe(`pages of lists while others write (seed ${SEED})`, () => {
       ).toEqual(held)
       expect(seen.map(placeOf), `${what}: sorted`).toEqual(inOrder(seen, order).map(placeOf))
     }
-  }, 600_000)
+  })
 
   it('list pages lose or repeat no record at a boundary while others write, with one record per page', async () => {
     for (const path of paths) {

@@ -240,8 +240,8 @@ async function runAll(runs: number, mayCut: boolean): Promise<number> {
 
 it('metered usage equals what a counting client is sent until the close handshake', async () => {
   expect(await runAll(40, false)).toBeGreaterThan(5_000)
-}, 600_000)
+})
 
 it('metered usage is never less than what a client with a cut connection has seen', async () => {
   expect(await runAll(10, true)).toBeGreaterThan(1_000)
-}, 600_000)
+})

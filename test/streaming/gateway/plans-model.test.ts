@@ -287,4 +287,4 @@ it('no subscription is wrongly granted or denied, and no frame is beyond the pla
     propertySettings(90),
   )
   expect(entries).toBeGreaterThan(1_500)
-}, 600_000)
+})
