@@ -71,12 +71,13 @@ function registerMarketRoutes(
       const depth = readDepth(query.depth)
       // A market that is no longer configured can still be in the recordings.
       if (query.at !== undefined) return answerPastBook(pastBooks, params.symbol, depth, query)
-      return bookDocument(marketOf(hub, params.symbol), depth)
+      return bookDocument(operatorMarket(hub, params.symbol), depth)
     },
   )
 }
 
-function marketOf(hub: Hub, symbol: string): MarketStream {
+/** The market in an operator's request: plans do not apply. */
+export function operatorMarket(hub: Pick<Hub, 'market' | 'marketList'>, symbol: string): MarketStream {
   const market = hub.market(symbol)
   if (market === undefined)
     throw new Problem('not_found', `there is no market with this symbol: ${hub.marketList(NO_PLANS)}`)
