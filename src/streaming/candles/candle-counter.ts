@@ -1,9 +1,9 @@
 /**
  * Counts the executions of a market that this process writes, for the store. It continues exactly after the stored
- * position when the execution log reaches back to it. Otherwise it records a gap from the stored executions' end until the
- * market is live. An execution that the log misses is a gap too: from its venue's last execution, or where several venues
- * make the book, from the earliest of theirs, and until the market is live. A batch is offered unchanged until its outcome
- * is known, and later executions wait for the next one.
+ * position when the execution log reaches back to it. Otherwise it records a gap from the time up to which each source's
+ * executions are stored. An execution that the log misses is a gap too: from its source's last execution, or where that is
+ * not known, from the same time. Such a gap ends when the market is live and each of its sources has begun. A batch is
+ * offered unchanged until its outcome is known, and later executions wait for the next one.
  */
 import type { Replica } from '../sequencing/replica.ts'
 import { Bars, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
@@ -15,14 +15,25 @@ export interface WrittenMarket {
   readonly replica: Replica
   /** 0 where there is no lease. */
   readonly leaseEpoch: number
+  /** The epoch of this process's commits. */
+  readonly epoch: string
+  readonly progress: SourcesProgress
+}
+
+/** How far the market's sources have passed on their executions. */
+interface SourcesProgress {
+  /** Every source's executions before this time are committed or missed. Undefined: one has not begun. */
+  readonly completeMilliseconds: number | undefined
+  /** When the last one began. Undefined: one has not. */
+  readonly begunMilliseconds: number | undefined
+  /** When the earliest loss since the last call began. 0: not known. Undefined: there was none. */
+  takeLoss(): number | undefined
 }
 
 /** Bars kept for a store that does not answer: about 4 MB, or a week of minutes. */
 export const WAITING_BARS_MAX = 10_000
 /** The position moves even without executions, so that a gap after a crash begins close to it. */
 const POSITION_MILLISECONDS = 60_000
-/** Venues' names come from publishers. */
-const VENUES_MAX = 100
 
 export class CandleCounter {
   readonly written: WrittenMarket
@@ -32,27 +43,31 @@ export class CandleCounter {
   #number = 0
   #leaseEpoch = 0
   #stored: CandlePosition | undefined
-  /** Readers read the store again until the position has left the gap. */
-  #endsInGap = false
+  /** The last gap. Once it has ended, readers read the store again until the position has left it. */
+  #lastGap: Gap | undefined
   /** Executions committed until then are counted already. */
   #countedMilliseconds = 0
-  /** Every stored execution's time is before it, or it is the position's time. */
-  #endMilliseconds = 0
+  /** As the store has it: every source's executions before it are counted or in a gap. */
+  #completeMilliseconds = 0
+  /** The same for the executions in the last commit. */
+  #committedMilliseconds: number | undefined
+  /** Misses up to this one began at a time that is not known any more. */
+  #unknownNumber = 0
   #bars = new Bars()
   /** By start. */
   #gaps = new Map<number, Gap>()
   #executed: readonly [first: number, last: number] | undefined
-  /** The start of a gap that ends when the market is live. */
+  /** The start of a gap that has not ended. */
   #openGapMilliseconds: number | undefined
-  /** Each venue's last execution time. */
-  readonly #venues = new Map<string, number>()
   #sending: CandleBatch | undefined
 
   constructor(written: WrittenMarket) {
     this.written = written
     this.#unlisten = written.replica.listen({
       onCommit: ({ executionCount }) => {
-        if (executionCount > 0) this.#count()
+        if (executionCount === 0) return
+        this.#committedMilliseconds = written.progress.completeMilliseconds
+        this.#count()
       },
       onStatus: () => undefined,
     })
@@ -73,34 +88,31 @@ export class CandleCounter {
   }
 
   /** Begins to count after the stored position. */
-  claimed({ leaseEpoch, position, endMilliseconds }: CandleClaim): void {
+  claimed({ leaseEpoch, position, completeMilliseconds }: CandleClaim): void {
     const { executions, instant } = this.written.replica
     this.#isClaimed = true
     this.#leaseEpoch = leaseEpoch
     this.#stored = position
     this.#countedMilliseconds = position?.countedMilliseconds ?? 0
     // Before the first position, the day's bars have no beginning.
-    this.#endMilliseconds = endMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
-    const lastCounted = this.#readCounted()
+    this.#completeMilliseconds = completeMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
+    const lastCounted = this.#lastCounted()
     // After a miss the log no longer knows earlier positions, but it may still have everything since this one.
     const number = (position && executions.resumableAt(position)) ?? lastCounted
     this.#number = number ?? executions.firstNumber - 1
-    if (number === undefined) this.#openGapMilliseconds = this.#endMilliseconds
+    if (number === undefined) this.#openGapMilliseconds = this.#completeMilliseconds
     this.#count()
   }
 
   /**
-   * Notes the times of the log's counted executions. Returns the last one's number, if the log has a miss after it: without
-   * one, nothing is known about the executions between it and the position.
+   * The log's last counted execution, if the log has a miss after it: without one, nothing is known about the executions
+   * between it and the position.
    */
-  #readCounted(): number | undefined {
+  #lastCounted(): number | undefined {
     const { executions } = this.written.replica
     let last: number | undefined
-    this.#venues.clear()
     executions.readAfter(0, (kept) => {
-      if (kept === undefined || kept.commitMilliseconds > this.#countedMilliseconds) return
-      this.#noteTime(kept)
-      last = kept.number
+      if (kept !== undefined && kept.commitMilliseconds <= this.#countedMilliseconds) last = kept.number
     })
     return last !== undefined && last < executions.missNumber ? last : undefined
   }
@@ -114,7 +126,6 @@ export class CandleCounter {
 
   stored(batch: CandleBatch): void {
     this.#stored = batch.to
-    this.#endsInGap = batch.gaps.length > 0
     this.#sending = undefined
   }
 
@@ -122,7 +133,8 @@ export class CandleCounter {
   startOver(): void {
     this.#isClaimed = false
     this.#sending = undefined
-    this.#openGapMilliseconds = undefined
+    this.#lastGap = undefined
+    this.#unknownNumber = this.written.replica.executions.lastNumber
     this.#clear()
   }
 
@@ -132,12 +144,20 @@ export class CandleCounter {
 
   #count(): void {
     if (!this.#isClaimed) return
-    const { executions } = this.written.replica
-    executions.readAfter(this.#number, (kept) => {
-      if (kept === undefined) this.#miss()
-      else this.#add({ ...kept, id: kept.execution.id ?? executions.idOf(kept.number) })
+    const { replica, epoch, progress } = this.written
+    const { executions, followed } = replica
+    const foreignNumber = executions.lastNumber - (followed?.epoch === epoch ? executions.epochNumber : 0)
+    const unknownNumber = Math.max(this.#unknownNumber, foreignNumber)
+    let [isMissing, isKnown] = [false, true]
+    executions.readAfter(this.#number, (kept, number) => {
+      if (kept !== undefined) this.#add({ ...kept, id: kept.execution.id ?? executions.idOf(number) })
+      isMissing ||= kept === undefined
+      isKnown &&= kept !== undefined || number > unknownNumber
     })
     this.#number = executions.lastNumber
+    if (!isMissing) return
+    const lossMilliseconds = progress.takeLoss()
+    this.#miss(Math.max(this.#completeMilliseconds, isKnown ? (lossMilliseconds ?? 0) : 0))
   }
 
   #add(trade: Trade): void {
@@ -146,27 +166,29 @@ export class CandleCounter {
     const [first, last] = this.#executed ?? [at, at]
     this.#bars.add(trade)
     this.#executed = [Math.min(first, at), Math.max(last, at)]
-    this.#noteTime(trade)
   }
 
-  #noteTime(trade: Pick<Trade, 'execution' | 'commitMilliseconds'>): void {
-    const { venue = '' } = trade.execution
-    // A venue's clock may be ahead.
-    const milliseconds = Math.min(executedAt(trade), trade.commitMilliseconds)
-    if (this.#venues.has(venue) || this.#venues.size < VENUES_MAX) this.#venues.set(venue, milliseconds)
-  }
-
-  #miss(): void {
-    const fromMilliseconds = this.#venues.size === 0 ? this.#endMilliseconds : Math.min(...this.#venues.values())
-    if (this.written.replica.live) this.#noteGap(fromMilliseconds)
+  #miss(fromMilliseconds: number): void {
+    if (this.#isFed) this.#noteGap(fromMilliseconds)
     else this.#openGapMilliseconds = Math.min(this.#openGapMilliseconds ?? fromMilliseconds, fromMilliseconds)
   }
 
-  /** From the start of a minute, so that a source with many misses has one gap per minute. */
+  /** Whether each source's executions arrive. */
+  get #isFed(): boolean {
+    const { replica, progress } = this.written
+    return replica.live && progress.begunMilliseconds !== undefined
+  }
+
+  /** Whole minutes, so that a source with many misses, and a gap that has not ended, are written once a minute. */
   #noteGap(milliseconds: number): void {
     const fromMilliseconds = startOf(milliseconds, MINUTE_MILLISECONDS)
-    const untilMilliseconds = Math.max(fromMilliseconds, this.written.replica.instant.milliseconds)
-    this.#gaps.set(fromMilliseconds, { fromMilliseconds, untilMilliseconds })
+    const { replica, progress } = this.written
+    const last = Math.max(fromMilliseconds, replica.instant.milliseconds, progress.begunMilliseconds ?? 0)
+    const untilMilliseconds = startOf(last, MINUTE_MILLISECONDS) + MINUTE_MILLISECONDS - 1
+    const known = this.#lastGap
+    if (known && known.fromMilliseconds <= fromMilliseconds && known.untilMilliseconds >= untilMilliseconds) return
+    this.#lastGap = { fromMilliseconds, untilMilliseconds }
+    this.#gaps.set(fromMilliseconds, this.#lastGap)
   }
 
   #take(): CandleBatch | undefined {
@@ -178,17 +200,22 @@ export class CandleCounter {
     if (followed.epoch === from?.epoch && followed.executionNumber < from.executionNumber) return undefined
     if (this.#openGapMilliseconds !== undefined) {
       this.#noteGap(this.#openGapMilliseconds)
-      if (replica.live) this.#openGapMilliseconds = undefined
+      if (this.#isFed) this.#openGapMilliseconds = undefined
     }
-    const isMoved =
-      from === undefined ||
-      from.epoch !== followed.epoch ||
-      instant.milliseconds - from.countedMilliseconds >= (this.#endsInGap ? 1 : POSITION_MILLISECONDS)
-    if (!isMoved && this.#bars.size === 0 && this.#gaps.size === 0) return undefined
+    if (!this.#isMoved(from) && this.#bars.size === 0 && this.#gaps.size === 0) return undefined
+    const completeMilliseconds = Math.max(this.#completeMilliseconds, this.#committedMilliseconds ?? 0)
     const to = { ...followed, countedMilliseconds: instant.milliseconds }
     const changes = { bars: this.#bars, gaps: [...this.#gaps.values()], executed: this.#executed }
     this.#clear()
-    return { market, leaseEpoch: this.#leaseEpoch, from, to, ...changes }
+    return { market, leaseEpoch: this.#leaseEpoch, from, to, completeMilliseconds, ...changes }
+  }
+
+  #isMoved(from: CandlePosition | undefined): boolean {
+    const { followed, instant } = this.written.replica
+    if (from === undefined || from.epoch !== followed?.epoch) return true
+    const gapEndMilliseconds = this.#lastGap?.untilMilliseconds ?? 0
+    const leavesGap = from.countedMilliseconds <= gapEndMilliseconds && instant.milliseconds > gapEndMilliseconds
+    return leavesGap || instant.milliseconds - from.countedMilliseconds >= POSITION_MILLISECONDS
   }
 
   #clear(): void {

@@ -61,13 +61,13 @@ export class CandleMemory {
     for (const [step, bar] of stored.bars) this.#bars.put(step, bar)
   }
 
-  /** Whether the store may know more: from a new leader, or about a gap that reached the stored position. */
+  /** Whether the store may know more: from a new leader, or after a gap that reached beyond the stored position. */
   get isOutdated(): boolean {
     const { epoch, countedMilliseconds } = this.#position
     const { followed, instant } = this.replica
     if (followed !== undefined && followed.epoch !== epoch) return true
     const gapEnd = this.gaps.at(-1)?.untilMilliseconds ?? 0
-    return gapEnd >= countedMilliseconds && instant.milliseconds > countedMilliseconds
+    return gapEnd >= countedMilliseconds && instant.milliseconds > gapEnd
   }
 
   /** Different after each change. */

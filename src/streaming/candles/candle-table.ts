@@ -25,8 +25,8 @@ export interface CandleClaim {
   readonly leaseEpoch: number
   /** Undefined: nothing has been written. */
   readonly position: CandlePosition | undefined
-  /** The last stored execution's time, or the position's if that is earlier: later executions may not be stored. */
-  readonly endMilliseconds: number | undefined
+  /** Every source's executions before it are stored, or in a gap. Undefined: there are none. */
+  readonly completeMilliseconds: number | undefined
 }
 
 /** A market's changes since the last write. */
@@ -36,6 +36,8 @@ export interface CandleBatch {
   /** The stored position. Undefined: none. */
   readonly from: CandlePosition | undefined
   readonly to: CandlePosition
+  /** As in a claim, once the batch is stored. */
+  readonly completeMilliseconds: number
   readonly bars: Bars
   readonly gaps: readonly Gap[]
   /** The executions' earliest and latest times. Undefined: there are none. */
@@ -61,7 +63,7 @@ export async function claimCandles(
     ['market', 'text', ({ market }) => market],
     ['lease_epoch', 'bigint', ({ leaseEpoch }) => leaseEpoch],
   ]
-  const { rows } = await sql<PositionRow & { lease_epoch: string; end_at: string | null }>`
+  const { rows } = await sql<PositionRow & { lease_epoch: string; complete: string | null }>`
     ${inserting(
       'candle_markets',
       bySymbol(claims, ({ market }) => market),
@@ -70,12 +72,12 @@ export async function claimCandles(
     on conflict (market) do update set lease_epoch = greatest(candle_markets.lease_epoch, excluded.lease_epoch)
     where candle_markets.lease_epoch <= excluded.lease_epoch or excluded.lease_epoch = 0
     returning market, lease_epoch, epoch, execution_number, counted_at,
-      least(counted_at, last_executed_at) as end_at
+      least(counted_at, coalesce(complete_at, last_executed_at)) as complete
   `.execute(db.tables())
   return new Map(
     rows.map((row) => {
-      const position = positionOf(row)
-      return [row.market, { leaseEpoch: Number(row.lease_epoch), position, endMilliseconds: optional(row.end_at) }]
+      const completeMilliseconds = optional(row.complete)
+      return [row.market, { leaseEpoch: Number(row.lease_epoch), position: positionOf(row), completeMilliseconds }]
     }),
   )
 }
@@ -111,6 +113,7 @@ const POSITION_COLUMNS: readonly Column<CandleBatch>[] = [
   ['epoch', 'text', ({ to }) => to.epoch],
   ['execution_number', 'bigint', ({ to }) => to.executionNumber],
   ['counted_at', 'bigint', ({ to }) => to.countedMilliseconds],
+  ['complete_at', 'bigint', ({ completeMilliseconds }) => completeMilliseconds],
   ['first_at', 'bigint', ({ executed }) => executed?.[0] ?? null],
   ['last_at', 'bigint', ({ executed }) => executed?.[1] ?? null],
 ]
@@ -119,6 +122,7 @@ async function movePositions(transaction: Transaction<object>, batches: readonly
   const { rows } = await sql<{ market: string }>`
     update candle_markets as stored set
       epoch = wanted.epoch, execution_number = wanted.execution_number, counted_at = wanted.counted_at,
+      complete_at = wanted.complete_at,
       first_executed_at = least(stored.first_executed_at, wanted.first_at),
       last_executed_at = greatest(stored.last_executed_at, wanted.last_at)
     from ${unnested(batches, POSITION_COLUMNS)}

@@ -96,7 +96,7 @@ export class CandleWriter {
     const written = new Map(this.#options.written().map((market) => [market.replica.market.symbol, market]))
     for (const [symbol, counter] of this.#counters) {
       const now = written.get(symbol)
-      if (now?.replica === counter.written.replica && now.leaseEpoch === counter.written.leaseEpoch) continue
+      if (now?.replica === counter.written.replica && now.epoch === counter.written.epoch) continue
       counter.end()
       this.#counters.delete(symbol)
     }

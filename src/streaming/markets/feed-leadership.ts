@@ -5,9 +5,10 @@
  * confirmed.
  */
 import type { ConfiguredMarket } from '../market/configured-market.ts'
+import { earliestEpoch, leaseEpochIn } from './epochs.ts'
 import type { FeedLease, FeedLeaseState, LossReason } from './feed-lease.ts'
 import type { FeedLeases } from './feed-leases.ts'
-import { earliestEpoch, type Lead, leaseEpochIn, type MarketWriters } from './market-writers.ts'
+import type { Lead, MarketWriters } from './market-writers.ts'
 
 /** The markets' direction on the bus between processes. */
 export interface LedMarkets {

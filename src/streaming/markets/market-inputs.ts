@@ -13,6 +13,7 @@ import { Aggregate, type SourcePresence } from '../market/aggregate.ts'
 import { type ConfiguredMarket, type MarketSource, sourceText } from '../market/configured-market.ts'
 import type { Execution, MarketEvent } from '../market/event.ts'
 import type { FollowedPosition, SourceMarket } from '../sources/source.ts'
+import { ExecutionProgress } from './execution-progress.ts'
 
 /** One source in the market, and the object given to the source to feed it. */
 export interface MarketInput {
@@ -70,6 +71,7 @@ const ALLOWED_AGAIN = 'the source may be served again'
 export const SOURCES_CHANGED = 'the market’s sources were changed'
 
 export class MarketInputs {
+  readonly executionProgress: ExecutionProgress
   readonly #options: MarketInputsOptions
   #configured: ConfiguredMarket
   #inputs: readonly MarketInput[]
@@ -84,8 +86,9 @@ export class MarketInputs {
   readonly #followed = new Map<SourceMarket, FollowedPosition>()
 
   constructor(options: MarketInputsOptions) {
-    const { configured } = options
+    const { configured, clock } = options
     this.#options = options
+    this.executionProgress = new ExecutionProgress(clock)
     this.#configured = configured
     this.#inputs = configured.sources.map((source) => this.#createInput(source))
     this.#aggregate = createAggregate(configured)
@@ -143,13 +146,13 @@ export class MarketInputs {
       this.#silent.delete(sourceMarket)
       this.#refused.delete(sourceMarket)
       this.#followed.delete(sourceMarket)
+      this.executionProgress.remove(sourceMarket)
     }
     const wasThere = isIn(earlier)
-    return {
-      added: this.#inputs.filter((input) => !wasThere(input)),
-      removed,
-      kept: this.#inputs.filter(wasThere),
-    }
+    const added = this.#inputs.filter((input) => !wasThere(input))
+    // What it executed before belonged to no market here.
+    for (const { sourceMarket } of added) this.executionProgress.begin(sourceMarket)
+    return { added, removed, kept: this.#inputs.filter(wasThere) }
   }
 
   /** Must be called when the answers from `refusalOf` may have changed. */
@@ -195,6 +198,7 @@ export class MarketInputs {
         this.#options.onInstrument()
       },
     }
+    this.executionProgress.add(sourceMarket)
     return { source, sourceMarket }
   }
 
@@ -247,6 +251,8 @@ export class MarketInputs {
 
   #offer(index: number, event: MarketEvent): void {
     const { offer } = this.#options
+    const isOfBook = event.type === 'update' && event.executions.length === 0
+    if (!isOfBook) this.executionProgress.follow(this.#inputs[index]!.sourceMarket, event)
     if (this.#aggregate === undefined) {
       const { feed: venue } = this.#inputs[index]!.source
       offer(event.type === 'snapshot' ? { ...event, attribution: { type: 'only', venue } } : event)

@@ -5,7 +5,6 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
-import { newId } from '../../platform/base/ids.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { SourcePositionLog } from '../links/source-positions.ts'
 import type { SourcePresence } from '../market/aggregate.ts'
@@ -16,6 +15,8 @@ import type { Replica } from '../sequencing/replica.ts'
 import { Sequencer } from '../sequencing/sequencer.ts'
 import { forgetMarket, type SequencerMetrics } from '../sequencing/sequencer-metrics.ts'
 import type { Source, SourceMarket } from '../sources/source.ts'
+import { newEpoch } from './epochs.ts'
+import type { ExecutionProgress } from './execution-progress.ts'
 import { followedPublication, sendPositions } from './followed-positions.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
 import type { CreateSource } from './sources.ts'
@@ -23,12 +24,8 @@ import type { CreateSource } from './sources.ts'
 /** The state for a market with several sources: the first in this list found on any source. */
 const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
 
-/** Digits for a time in milliseconds, hexadecimal: enough until the year 10889. */
-const EPOCH_TIME_DIGITS = 12
-const LEASE_EPOCH_DIGITS = 8
 /** Executions given to a source to continue after. Venues list the last 50 to 1,000. */
 const RESUMED_EXECUTIONS_MAX = 1_000
-const LEASE_EPOCH = new RegExp(`^[0-9a-f]{${LEASE_EPOCH_DIGITS}}-`)
 
 /** The part that a process leading feed groups may write. */
 export interface Lead {
@@ -60,6 +57,7 @@ export interface MarketWritersOptions {
 
 interface WrittenMarket {
   configured: ConfiguredMarket
+  readonly epoch: string
   readonly sequencer: Sequencer
   readonly inputs: MarketInputs
   readonly endPositions: (() => void) | undefined
@@ -98,6 +96,12 @@ export class MarketWriters {
   /** Undefined before `start`, and when the market is not configured. */
   sequencerOf(symbol: string): Sequencer | undefined {
     return this.#markets.get(symbol)?.sequencer
+  }
+
+  /** A market's executions as they are written here: their epoch, and how far each source is. */
+  executionsOf(symbol: string): { readonly epoch: string; readonly progress: ExecutionProgress } | undefined {
+    const market = this.#markets.get(symbol)
+    return market && { epoch: market.epoch, progress: market.inputs.executionProgress }
   }
 
   /** A market's sources, in configuration order. None before `start` or for an unknown market. */
@@ -178,7 +182,7 @@ export class MarketWriters {
     if (this.#starting.size === 0) this.#onStarted()
     const bySource = new Map<string, SourceMarket[]>()
     for (const configured of this.#options.markets) {
-      for (const { source, sourceMarket } of this.#write(configured)) {
+      for (const { source, sourceMarket } of this.#write(configured).inputs.list) {
         bySource.set(source.feed, [...(bySource.get(source.feed) ?? []), sourceMarket])
       }
     }
@@ -235,9 +239,9 @@ export class MarketWriters {
       }
     }
     for (const configured of added) {
-      const inputs = this.#write(configured)
-      for (const input of inputs) this.#addInput(input)
-      this.#resumeExecutions(configured.definition.symbol, inputs)
+      const market = this.#write(configured)
+      for (const input of market.inputs.list) this.#addInput(input)
+      this.#resumeExecutions(configured.definition.symbol, market)
     }
     this.#stopIdleSources()
     return resourced
@@ -269,20 +273,28 @@ export class MarketWriters {
   }
 
   /** Continues the executions after the market's earlier leader, or reports that some may be missing. */
-  #resumeExecutions(symbol: string, inputs: readonly MarketInput[]): void {
+  #resumeExecutions(symbol: string, { inputs, sequencer }: WrittenMarket): void {
     const replica = this.#options.replicaOf?.(symbol)
     const state = replica?.state('', 0)
     if (replica === undefined || state === undefined) return
     const { positions } = this.#options
-    const isResumed = inputs.every((input) => {
-      const { feed } = input.source
-      const executed = replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX)
-      const followed = positions && followedPublication(input, inputs.length === 1, state, positions)
-      return this.#sources.get(feed)?.resume?.(input.sourceMarket, executed, followed) === true
+    const { executionProgress, list } = inputs
+    const resumed = list.map((input) => {
+      const { sourceMarket, source } = input
+      const { feed } = source
+      // A feed's pairs have numbers of their own.
+      const isOnly = list.filter((other) => other.source.feed === feed).length === 1
+      const executed = isOnly ? replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX) : []
+      const followed = positions && followedPublication(input, list.length === 1, state, positions)
+      const isResumed = this.#sources.get(feed)?.resume?.(sourceMarket, executed, followed) === true
+      const milliseconds = Math.min(executed.at(-1)?.executedAtMilliseconds ?? 0, state.milliseconds)
+      if (isResumed) executionProgress.begin(sourceMarket, milliseconds)
+      else executionProgress.lose(milliseconds)
+      return isResumed
     })
-    if (isResumed) return
+    if (!resumed.includes(false)) return
     const reason = 'executions between the market’s previous leader and this one are not known'
-    this.#markets.get(symbol)?.sequencer.offer({ type: 'missed', reason })
+    sequencer.offer({ type: 'missed', reason })
   }
 
   /** Unchanged sources are asked for fresh snapshots and lose no execution. */
@@ -333,8 +345,8 @@ export class MarketWriters {
     if (this.#starting.delete(symbol) && this.#starting.size === 0) this.#onStarted()
   }
 
-  /** Creates a market's sequencer. Returns the inputs that feed it. */
-  #write(configured: ConfiguredMarket): readonly MarketInput[] {
+  /** Creates a market's sequencer and the inputs that feed it. */
+  #write(configured: ConfiguredMarket): WrittenMarket {
     const { bus, clock, log, metrics, withdrawAfterMilliseconds, lead } = this.#options
     const { definition: market, feedGroup } = configured
     const { symbol } = market
@@ -343,9 +355,10 @@ export class MarketWriters {
     const writtenMilliseconds = Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0)
     const floorMilliseconds = Math.max(writtenMilliseconds, heardMilliseconds)
     const beganMilliseconds = Math.max(clock.wallInstant().milliseconds, floorMilliseconds)
+    const epoch = newEpoch(lead?.leaseEpochOf(feedGroup) ?? 0, beganMilliseconds)
     const sequencer = new Sequencer({
       market,
-      epoch: newEpoch(lead?.leaseEpochOf(feedGroup) ?? 0, beganMilliseconds),
+      epoch,
       bus,
       clock,
       log,
@@ -370,29 +383,9 @@ export class MarketWriters {
     })
     const { positions } = this.#options
     const endPositions = positions && sendPositions(bus, symbol, inputs, positions)
-    this.#markets.set(symbol, { configured, sequencer, inputs, endPositions })
+    const written = { configured, epoch, sequencer, inputs, endPositions }
+    this.#markets.set(symbol, written)
     if (replica?.followed !== undefined) sequencer.announce()
-    return inputs.list
+    return written
   }
-}
-
-/**
- * An epoch greater, as text, than for all earlier sequencers on the market: the lease orders it after other processes,
- * the time after earlier sequencers in this process and in runs before it. The time is later than their every commit,
- * also after the wall clock was set back.
- * @param leaseEpoch 0 where there is no lease
- */
-function newEpoch(leaseEpoch: number, milliseconds: number): string {
-  const time = milliseconds.toString(16).padStart(EPOCH_TIME_DIGITS, '0')
-  return `${earliestEpoch(leaseEpoch)}${time}-${newId()}`
-}
-
-/** What is later than every epoch with a smaller lease epoch, and earlier than every other with this one. */
-export function earliestEpoch(leaseEpoch: number): string {
-  return `${leaseEpoch.toString(16).padStart(LEASE_EPOCH_DIGITS, '0')}-`
-}
-
-/** The lease epoch in a sequencer's epoch. Undefined for other texts. */
-export function leaseEpochIn(epoch: string): number | undefined {
-  return LEASE_EPOCH.test(epoch) ? Number.parseInt(epoch.slice(0, LEASE_EPOCH_DIGITS), 16) : undefined
 }

@@ -189,13 +189,16 @@ export class ExecutionLog {
     return undefined
   }
 
-  /** Calls `each` with every execution after a number, and with undefined where executions are missing or dropped. */
-  readAfter(number: number, each: (kept: NumberedExecution | undefined) => void): void {
+  /**
+   * Calls `each` with every execution after a number, with undefined and its number for a miss, and with undefined and 0
+   * for dropped ones.
+   */
+  readAfter(number: number, each: (kept: NumberedExecution | undefined, number: number) => void): void {
     const first = Math.max(number + 1, this.#lastNumber - this.#kept + 1)
-    if (first > number + 1) each(undefined)
+    if (first > number + 1) each(undefined, 0)
     for (let next = first; next <= this.#lastNumber; next++) {
       const entry = this.#entries[(next - 1) % this.#kept]
-      each(entry && { number: next, execution: entry.execution, commitMilliseconds: entry.commitMilliseconds })
+      each(entry && { number: next, execution: entry.execution, commitMilliseconds: entry.commitMilliseconds }, next)
     }
   }
 

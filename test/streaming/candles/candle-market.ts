@@ -5,12 +5,14 @@ import { CandleReader } from '../../../src/streaming/candles/candle-reader.ts'
 import { candlesText } from '../../../src/streaming/candles/candle-text.ts'
 import { CandleWriter } from '../../../src/streaming/candles/candle-writer.ts'
 import type { Interval } from '../../../src/streaming/candles/candles.ts'
-import type { Execution } from '../../../src/streaming/market/event.ts'
+import type { Execution, MarketEvent } from '../../../src/streaming/market/event.ts'
+import { ExecutionProgress } from '../../../src/streaming/markets/execution-progress.ts'
 import type { Bus } from '../../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
+import type { SourceMarket } from '../../../src/streaming/sources/source.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import type { SeenTrade } from '../../support/naive-candles.ts'
 import { testMarket } from '../../support/stream-simulation.ts'
@@ -23,7 +25,10 @@ export class CandleMarket {
   readonly clock: VirtualClock
   readonly replica: Replica
   readonly captured = captureLog()
+  readonly source: SourceMarket = { market: this.definition, venueSymbol: 'A/USD', listener: () => undefined }
   sequencer: Sequencer
+  /** Of the present sequencer. */
+  executions: { readonly epoch: string; readonly progress: ExecutionProgress }
   /** What a subscriber has seen of it, in this run. */
   readonly seen: SeenTrade[] = []
   #epochs = 0
@@ -31,6 +36,7 @@ export class CandleMarket {
   constructor(clock: VirtualClock, executionsKept = 10_000) {
     this.clock = clock
     this.replica = new Replica({ market: this.definition, bus: this.bus, executionsKept })
+    this.executions = { epoch: '', progress: new ExecutionProgress(clock) }
     this.bus.subscribe('AAAUSD', (message) => {
       if (message.type !== 'commit') return
       const log = this.replica.executions
@@ -53,33 +59,39 @@ export class CandleMarket {
     return this.clock.wallInstant().milliseconds
   }
 
-  /** A later sequencer, which continues the executions or leaves a gap. */
+  /** A later sequencer, whose source continues the executions or reports that some may be missing. */
   replaceSequencer(continues: boolean): void {
     this.sequencer.stop()
     this.clock.advance(5)
-    this.sequencer = this.newSequencer(this.bus, continues ? this.replica : undefined)
+    this.sequencer = this.newSequencer(this.bus, this.replica)
+    if (!continues) this.miss()
     this.snapshot()
   }
 
   snapshot(): void {
     this.clock.advance(2)
-    this.sequencer.offer({ type: 'snapshot', levels: levels([[100, 10]], [[200, 20]]) })
+    this.offer({ type: 'snapshot', levels: levels([[100, 10]], [[200, 20]]) })
     this.clock.advance(2)
   }
 
   execute(...executions: readonly Execution[]): void {
-    this.sequencer.offer({ type: 'update', changes: [], executions })
+    this.offer({ type: 'update', changes: [], executions })
     this.clock.advance(1)
   }
 
   miss(): void {
-    this.sequencer.offer({ type: 'missed', reason: 'the test says so' })
+    this.offer({ type: 'missed', reason: 'the test says so' })
     this.clock.advance(1)
+  }
+
+  offer(event: MarketEvent): void {
+    this.executions.progress.follow(this.source, event)
+    this.sequencer.offer(event)
   }
 
   writer(db: Db, leaseEpoch = 0, replica = this.replica): CandleWriter {
     const { clock, captured } = this
-    const written = () => [{ replica, leaseEpoch }]
+    const written = () => [{ replica, leaseEpoch, ...this.executions }]
     return new CandleWriter({ db, clock, log: captured.log, metrics: createMetricsRegistry(), written })
   }
 
@@ -93,9 +105,20 @@ export class CandleMarket {
     const epoch = `${Math.max(this.now, replica.instant.milliseconds)}-${this.#epochs++}`
     const metrics = createSequencerMetrics(createMetricsRegistry())
     const floorMilliseconds = replica.instant.milliseconds
+    this.executions = { epoch, progress: new ExecutionProgress(clock) }
+    const last = continued && this.seen.at(-1)?.at
+    if (last === undefined) this.executions.progress.add(this.source)
+    else this.executions.progress.begin(this.source, last)
     const common = { market, epoch, bus, clock, log: captured.log, metrics, floorMilliseconds }
     return new Sequencer({ ...common, continues: continued?.followed, onRebuildNeeded: () => undefined })
   }
+}
+
+/** A market without another process that writes it, and without losses. */
+export const WRITTEN_ALONE = {
+  leaseEpoch: 0,
+  epoch: '',
+  progress: { completeMilliseconds: 0, begunMilliseconds: 0, takeLoss: () => undefined },
 }
 
 /** The parsed items. Undefined: they are not known yet. */
@@ -112,7 +135,7 @@ export async function candlesOf(
 /** Stores the candles of a replica, so that requests can read them. */
 export async function storeCandles(db: Db, clock: VirtualClock, replica: Replica): Promise<void> {
   const { log } = captureLog()
-  const written = () => [{ replica, leaseEpoch: 0 }]
+  const written = () => [{ replica, ...WRITTEN_ALONE }]
   const writer = new CandleWriter({ db, clock, log, metrics: createMetricsRegistry(), written })
   await writer.stop()
 }

@@ -193,7 +193,7 @@ describe('candles', () => {
       (await claimCandles(db, [{ market: 'AAAUSD', leaseEpoch }])).get('AAAUSD')?.leaseEpoch
     const write = (leaseEpoch: number) => {
       const to = { epoch: 'e', executionNumber: 0, countedMilliseconds: START }
-      const rest = { from: undefined, bars: new Bars(), gaps: [], executed: undefined }
+      const rest = { from: undefined, completeMilliseconds: 0, bars: new Bars(), gaps: [], executed: undefined }
       return writeCandles(db, [{ market: market.definition, leaseEpoch, to, ...rest }])
     }
     expect(await claim(1)).toBe(1)

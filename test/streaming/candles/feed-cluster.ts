@@ -8,11 +8,14 @@ import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { CandleWriter } from '../../../src/streaming/candles/candle-writer.ts'
 import type { Gap } from '../../../src/streaming/candles/candles.ts'
+import type { MarketEvent } from '../../../src/streaming/market/event.ts'
+import { ExecutionProgress } from '../../../src/streaming/markets/execution-progress.ts'
 import type { MarketMessage } from '../../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
+import type { SourceMarket } from '../../../src/streaming/sources/source.ts'
 import type { VenueTrade } from '../../../src/streaming/sources/venues/venue.ts'
 import { VenueTrades } from '../../../src/streaming/sources/venues/venue-trades.ts'
 import { captureLog } from '../../support/captured-log.ts'
@@ -90,6 +93,8 @@ export class FeedProcess {
   readonly #replica: Replica
   readonly #venue = new VenueTrades('BTC-USD')
   readonly #unsubscribe: () => void
+  readonly #source: SourceMarket
+  readonly #progress: ExecutionProgress
   #sequencer: Sequencer | undefined
   writer: CandleWriter | undefined
   #isKilled = false
@@ -97,6 +102,8 @@ export class FeedProcess {
   /** Follows the market: from its present state on, or where no other process has one, from its next leader on. */
   constructor(cluster: FeedCluster, hasState = true) {
     this.cluster = cluster
+    this.#progress = new ExecutionProgress(cluster.clock)
+    this.#source = { market: cluster.definition, venueSymbol: 'BTC-USD', listener: () => undefined }
     const bus = createMemoryBus()
     this.#replica = new Replica({ market: cluster.definition, bus, executionsKept: KEPT })
     const state = cluster.gateway.state('', 0)
@@ -108,12 +115,16 @@ export class FeedProcess {
   lead(leaseEpoch: number, repeated: readonly ArrivingTrade[]): void {
     const { bus, clock, definition: market, gateway, log } = this.cluster
     const last = this.#replica.executions.lastOf('venue', 1)[0]
+    this.#progress.add(this.#source)
     if (last !== undefined) {
-      this.#venue.resume({ id: Number(last.id), milliseconds: last.executedAtMilliseconds as number })
+      const milliseconds = last.executedAtMilliseconds as number
+      this.#venue.resume({ id: Number(last.id), milliseconds })
+      this.#progress.begin(this.#source, milliseconds)
     }
+    const epoch = `${1e15 + this.cluster.now} ${leaseEpoch}`
     this.#sequencer = new Sequencer({
       market,
-      epoch: `${1e15 + this.cluster.now} ${leaseEpoch}`,
+      epoch,
       bus,
       clock: this.#mortal(clock),
       log: log.log,
@@ -123,18 +134,18 @@ export class FeedProcess {
       onRebuildNeeded: () => undefined,
     })
     this.#sequencer.announce()
-    const written = () => [{ replica: this.#replica, leaseEpoch }]
+    const written = () => [{ replica: this.#replica, leaseEpoch, epoch, progress: this.#progress }]
     const writerParts = { db: this.#mortalStore(), clock: this.#mortal(clock), log: log.log, written }
     this.writer = new CandleWriter({ ...writerParts, metrics: createMetricsRegistry() })
     this.take(repeated, true)
-    this.#sequencer.offer({ type: 'snapshot', levels: levels([[100, 10]], [[200, 20]]) })
+    this.#offer({ type: 'snapshot', levels: levels([[100, 10]], [[200, 20]]) })
   }
 
   /** Nothing while it does not lead. */
   take(trades: readonly VenueTrade[], isRepeat = false): void {
     if (this.#sequencer === undefined) return
     for (const step of this.#venue.take(trades, isRepeat)) {
-      if (step.kind === 'missed') this.#sequencer.offer({ type: 'missed', reason: step.reason })
+      if (step.kind === 'missed') this.#offer({ type: 'missed', reason: step.reason })
       else {
         const executions = step.trades.map(({ lastId, price, amount, executedAtMilliseconds }) => ({
           id: String(lastId),
@@ -143,9 +154,14 @@ export class FeedProcess {
           amount: Number(amount),
           executedAtMilliseconds,
         }))
-        this.#sequencer.offer({ type: 'update', changes: [], executions })
+        this.#offer({ type: 'update', changes: [], executions })
       }
     }
+  }
+
+  #offer(event: MarketEvent): void {
+    this.#progress.follow(this.#source, event)
+    this.#sequencer?.offer(event)
   }
 
   /** Publishes nothing more, as after its lease was lost. It may still write. */

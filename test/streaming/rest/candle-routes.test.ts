@@ -6,7 +6,7 @@ import { CandleWriter } from '../../../src/streaming/candles/candle-writer.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { openTestStore } from '../../support/test-store.ts'
-import { written } from '../candles/candle-market.ts'
+import { WRITTEN_ALONE, written } from '../candles/candle-market.ts'
 import { LiveStream } from '../gateway/live-stream.ts'
 
 const { log } = captureLog()
@@ -20,7 +20,7 @@ const writer = new CandleWriter({
   clock,
   log,
   metrics: createMetricsRegistry(),
-  written: () => replicas.map((replica) => ({ replica, leaseEpoch: 0 })),
+  written: () => replicas.map((replica) => ({ replica, ...WRITTEN_ALONE })),
 })
 let node: RestNode
 let customer: RestCustomer

@@ -64,6 +64,7 @@ import { lighterEvents } from './202611282155-lighter-events.ts'
 import { candles } from './202611282200-candles.ts'
 import { usage } from './202611282240-usage.ts'
 import { eventsBySequence } from './202611290150-events-by-sequence.ts'
+import { candleSources } from './202611290800-candle-sources.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -132,4 +133,5 @@ export const MIGRATIONS: readonly Migration[] = [
   candles,
   usage,
   eventsBySequence,
+  candleSources,
 ]

@@ -51,8 +51,9 @@ export function createCandles(
       const leaseEpoch = leadership?.leaseEpochOf(feedGroup)
       // A lease that has just been lost.
       if (leaseEpoch === 0) return []
-      if (replica === undefined || writers.sequencerOf(definition.symbol) === undefined) return []
-      return [{ replica, leaseEpoch: leaseEpoch ?? 0 }]
+      const executions = writers.executionsOf(definition.symbol)
+      if (replica === undefined || executions === undefined) return []
+      return [{ replica, leaseEpoch: leaseEpoch ?? 0, ...executions }]
     })
   return {
     reader,
