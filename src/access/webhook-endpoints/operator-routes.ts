@@ -93,8 +93,8 @@ function registerReading(app: FastifyInstance, db: Db): void {
     '/webhook-endpoints/:id/deliveries',
     answered(EndpointDeliveryPage, { querystring: PageQuery }),
     async ({ params, query }) => {
-      const { id } = await getEndpoint(db, params.id)
-      const { items, ...page } = await listRequests(db, id, 'operator', { ...readPageQuery(query), filters: {} })
+      const paging = { ...readPageQuery(query), filters: {} }
+      const { items, ...page } = await listRequests(db, { endpointId: params.id }, paging)
       return { items: items.map(deliveryDocument), ...page }
     },
   )

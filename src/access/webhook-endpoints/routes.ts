@@ -127,9 +127,8 @@ function registerReading(app: FastifyInstance, { db, guard }: EndpointRoutesOpti
     async handler(request) {
       const { binding, limit, order, pageCursor } = request.query
       const { customerId } = callerOf(request)
-      const { id } = await getEndpoint(db, request.params.id, customerId)
       const paging = { limit, order, pageCursor, filters: binding }
-      const { items, ...page } = await listRequests(db, id, customerId, paging)
+      const { items, ...page } = await listRequests(db, { endpointId: request.params.id, customerId }, paging)
       return { items: items.map(deliveryDocument), ...page }
     },
   })

@@ -3,6 +3,7 @@ import { isUuid } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import {
+  isAfterCursor,
   isMadeWithin,
   isOwnedBy,
   type Page,
@@ -214,24 +215,26 @@ export async function listEndpoints(
   return await readPage(tables, query, { ...paging, ...binding, owner: owner === 'operator' ? owner : customerId })
 }
 
-/** Whether the endpoint's requests, the newest first by default, were answered with 2xx. */
+/**
+ * Whether the endpoint's requests, the newest first by default, were answered with 2xx.
+ * @param customerId absent: any customer's endpoint, for the operator
+ */
 export async function listRequests(
   db: Db,
-  endpointId: string,
-  owner: string,
+  { endpointId, customerId }: { readonly endpointId: string; readonly customerId?: string },
   paging: Paging,
 ): Promise<Page<RequestRow>> {
+  const operation = `webhook requests to ${endpointId}`
+  const request = { ...paging, operation, owner: customerId ?? 'operator', idType: 'uuid' } as const
+  // An invalid cursor is answered before an unknown endpoint.
+  isAfterCursor(request)
+  await getEndpoint(db, endpointId, customerId)
   const tables = db.tables<EndpointTables>()
   const query = tables
     .selectFrom('webhook_requests')
     .select(['id', 'event_id', 'sequence', 'attempt', 'status', 'error', 'milliseconds', 'created_at'])
     .where(sql<boolean>`endpoint_id = (select ${endpointId}::uuid)`)
-  return await readPage(tables, query, {
-    ...paging,
-    operation: `webhook requests to ${endpointId}`,
-    owner,
-    idType: 'uuid',
-  })
+  return await readPage(tables, query, request)
 }
 
 function noEndpoint(): never {

@@ -128,6 +128,12 @@ describe('creating a webhook endpoint', () => {
     }
   })
 
+  it('an invalid cursor is answered before an unknown endpoint', async () => {
+    const deliveries = `${PATH}/no-endpoint/deliveries`
+    expect((await customer.call('GET', `${deliveries}?page_cursor=x`)).body.code).toBe('invalid_cursor')
+    expect((await customer.call('GET', deliveries)).body.code).toBe('not_found')
+  })
+
   it('a process without the store’s encryption key makes no secret', async () => {
     const without = await RestNode.open({ db: node.db, hasEncryptionKey: false })
     try {
