@@ -9,7 +9,7 @@ import { ALL_DUE } from '../../support/all-due.ts'
 import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
 import { addAssets, balanceOf, credit } from '../../support/ledger.ts'
 import { convertSettings, ORCHESTRATED_ASSETS, violationsOf } from '../../support/orchestrations.ts'
-import { type RestCustomer, RestNode } from '../../support/rest.ts'
+import { type RestAnswer, type RestCustomer, RestNode } from '../../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, type TestAccount } from '../../support/rules.ts'
 
 const ORCHESTRATIONS = '/v2/orchestration/orchestrations'
@@ -56,11 +56,13 @@ async function work(): Promise<void> {
   await transactionWithRetries(node.db, (transaction) => convertBatch(transaction, claims, convertSettings()))
 }
 
-async function claim(): Promise<readonly string[]> {
+async function claim(beforeCommit = () => undefined): Promise<readonly string[]> {
   const request = { executor: 'treasury', limit: 100, lease_seconds: 3_600 }
-  const claimed = await transactionWithRetries(node.db, (transaction) =>
-    claimDeliveries(transaction, DELIVERY_OWNERS, 'operator', request, false, ALL_DUE),
-  )
+  const claimed = await transactionWithRetries(node.db, async (transaction) => {
+    const handedOut = await claimDeliveries(transaction, DELIVERY_OWNERS, 'operator', request, false, ALL_DUE)
+    beforeCommit()
+    return handedOut
+  })
   return claimed.map(({ text }) => JSON.parse(text).orchestration_id)
 }
 
@@ -209,7 +211,14 @@ it(`each of ${RACES} orchestrations is either cancelled or paid, whoever comes f
   for (let race = 0; race < RACES; race++) {
     const id = await start({ source_amount: '0.5' })
     if (race % 2 === 1) await work()
-    const [first, handedOut, second] = await Promise.all([cancel(id), work().then(claim), cancel(id)])
+    const cancelled: Promise<RestAnswer>[] = []
+    const begin = () => void cancelled.push(cancel(id), cancel(id))
+    const isLate = race % 4 > 1
+    if (!isLate) begin()
+    await work()
+    // Whatever the machine's speed, some payments are first.
+    const handedOut = await claim(isLate ? begin : undefined)
+    const answers = await Promise.all(cancelled)
     const [row] = (
       await sql<{ status: string; is_converted: boolean; open: number }>`
         select status, destination_amount is not null as is_converted,
@@ -218,9 +227,9 @@ it(`each of ${RACES} orchestrations is either cancelled or paid, whoever comes f
       `.execute(node.db.tables())
     ).rows
     const isPaid = handedOut.includes(id)
-    const answers = [first, second].map(({ status }) => status)
-    expect(row, `${first.text} ${second.text}`).toMatchObject({ status: isPaid ? 'PROCESSING' : 'FAILED', open: 0 })
-    expect(answers).toEqual(isPaid ? [409, 409] : expect.arrayContaining([200]))
+    const texts = answers.map(({ text }) => text).join('\n')
+    expect(row, texts).toMatchObject({ status: isPaid ? 'PROCESSING' : 'FAILED', open: 0 })
+    expect(answers.some(({ status }) => status === 200)).toBe(!isPaid)
     sums[isPaid ? 'paid' : row?.is_converted ? 'converted' : 'unconverted'] += 500_000n
   }
   expect(await balance('USDC')).toMatchObject({ available: before - sums.converted - sums.paid, in_transit: 0n })
