@@ -206,7 +206,8 @@ static void note_latency(const unsigned char *text, unsigned length, uint64_t no
   uint64_t stamp = 0;
   for (at += sizeof mark - 1; at < text + length && *at != '"'; at++)
     if (*at != '.') stamp = stamp * 10 + (uint64_t)(*at - '0');
-  if (at == text + length) return;
+  /* Not stamped: the removed level of a withdrawn book. */
+  if (at == text + length || stamp < STAMP_MODULUS) return;
   uint64_t latency = (now + STAMP_MODULUS - stamp % STAMP_MODULUS) % STAMP_MODULUS;
   stamps++;
   if (latency > worst) worst = latency;
@@ -682,7 +683,6 @@ static void read_lines(int port) {
     c->path = strdup(path);
     c->mode = atoi(line);
     c->request = strdup(request);
-    open_connection(c, port);
     /*
      * Many at once, because each waits for a server tick. The slow ones go one by one, because they have to be first,
      * and so does the one whose session the others resume.
@@ -690,6 +690,8 @@ static void read_lines(int port) {
     int alone = c->mode != READS || (resumes && index == 0);
     if (!alone && index - unfinished + 1 < HANDSHAKES_AT_ONCE && index + 1 < connection_count) continue;
     for (; asked <= index; asked++) {
+      /* Not earlier: a server cuts a connection that waits for seconds with its TLS handshake. */
+      open_connection(&connections[asked], port);
       if (connect_tls(&connections[asked])) ask_for_upgrade(&connections[asked]);
       else refuse(&connections[asked], "", 0);
     }
