@@ -280,8 +280,8 @@ export class PublicationReader {
     if (isGap) this.#bookSeq = undefined
     if (isNext) {
       this.#bookSeq = seq
-      // A relay's messages with executions only have no origin: the book is unchanged.
-      this.#relayedOrigin = message.origin ?? this.#relayedOrigin
+      // Without an origin, a relay's message leaves the book unchanged, or the publisher is a relay no more.
+      this.#relayedOrigin = message.origin ?? (changes.length > 0 ? undefined : this.#relayedOrigin)
     }
     if (isNew) this.#count(message, executions, changes)
     if (isNext || this.#bookSeq === this.#seq) this.#continue()

@@ -1,11 +1,12 @@
 /**
  * A relay: the reader of a publication against the channel `publication` of this program's own gateway, while the market
- * changes, is lost, misses executions, and the relay lags, is cut off and resumes.
+ * changes, is lost, misses executions, changes between a publication and a venue as its source, and the relay lags, is cut
+ * off and resumes.
  */
 
 import { expect, test } from 'vitest'
 import { parseJson } from '../../../../src/platform/base/json-value.ts'
-import { ASK, BID, type LevelChange } from '../../../../src/streaming/market/event.ts'
+import { ASK, BID, type LevelChange, type MarketEvent } from '../../../../src/streaming/market/event.ts'
 import { readPublication } from '../../../../src/streaming/sources/publication/message.ts'
 import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 import type { PublicationStep } from '../../../../src/streaming/sources/publication/publication-step.ts'
@@ -24,15 +25,20 @@ const FIRST_SEED = seedOf(20_261_124)
 note(`relayed publication: seed ${FIRST_SEED}`)
 const MARKET = testMarket('AAAUSD', 0)
 
+/** The upstream's books by their origin. */
+type Books = Map<string, string>
+
 class Relay {
   readonly stream: LiveStream
+  readonly #books: Books
   readonly reader = new PublicationReader({ market: MARKET })
   readonly follower = new PublicationFollower(MARKET)
   #client: LiveClient | undefined
   requests = 0
 
-  constructor(stream: LiveStream) {
+  constructor(stream: LiveStream, books: Books) {
     this.stream = stream
+    this.#books = books
   }
 
   get isConnected(): boolean {
@@ -80,7 +86,12 @@ class Relay {
 
   #note({ events, request, problem }: PublicationStep): void {
     expect(problem).toBeUndefined()
-    this.follower.apply(events)
+    for (const event of events) {
+      this.follower.apply([event])
+      const origin = event.type === 'snapshot' || event.type === 'update' ? event.origin : undefined
+      if (origin === undefined) continue
+      expect(`${origin}: ${bookText(this.follower.book.levels(0))}`).toBe(`${origin}: ${this.#books.get(origin)}`)
+    }
     if (request === undefined) return
     this.requests++
     this.#handle(this.#ask('unsubscribe', publicationEntry('AAAUSD')))
@@ -94,13 +105,27 @@ class World {
   readonly relay: Relay
   readonly book = new NaiveBook()
   isLive = true
+  readonly #books: Books = new Map()
   #trades = 0
+  /** Of the last message in the publication that is the upstream's source, if it is one. */
+  #seq = 0
+  #isRelayed = false
 
   constructor(seed: number) {
     this.random = new Random(seed)
     const settings = { outboxBytesMax: 2_000 }
     this.stream = new LiveStream({ depth: 0, executionsKept: this.random.pick([3, 50]), settings })
-    this.relay = new Relay(this.stream)
+    this.relay = new Relay(this.stream, this.#books)
+    const replica = this.stream.replicas.get('AAAUSD')!
+    replica.listen({
+      onCommit: () => {
+        const origin = replica.publication.originAt(replica.version) ?? 'unknown'
+        const text = bookText(replica.view.levels())
+        expect(`${origin}: ${this.#books.get(origin) ?? text}`).toBe(`${origin}: ${text}`)
+        this.#books.set(origin, text)
+      },
+      onStatus: () => undefined,
+    })
     this.stream.sequencers.get('AAAUSD')?.setInstrument({ state: 'OPEN', reason: '' })
     this.publishBook()
     this.relay.connect()
@@ -124,7 +149,10 @@ class World {
 
   publishBook(): void {
     this.book.replace([this.#level(), this.#level(), this.#level()].filter(({ amount }) => amount !== 0))
-    this.stream.snapshot(this.book.levels(0))
+    this.stream.clock.advance(1)
+    if (this.random.chance(0.3)) this.#isRelayed = !this.#isRelayed
+    this.#offer({ type: 'snapshot', levels: this.book.levels(0) })
+    this.stream.clock.advance(1)
     this.isLive = true
   }
 
@@ -135,7 +163,15 @@ class World {
       return { id: `T${this.#trades}`, price: 10_000, amount: this.#trades }
     })
     if (this.isLive) this.book.apply(changes)
-    this.stream.update(changes, executions)
+    this.stream.clock.advance(1)
+    this.#offer({ type: 'update', changes, executions })
+    this.stream.clock.advance(1)
+  }
+
+  #offer(event: MarketEvent): void {
+    const hasOrigin = this.#isRelayed && (event.type === 'snapshot' || event.type === 'update')
+    this.#seq += 1
+    this.stream.sequencers.get('AAAUSD')!.offer(hasOrigin ? { ...event, origin: `run.${this.#seq}` } : event)
   }
 
   verify(): void {
@@ -156,7 +192,14 @@ class World {
   }
 }
 
-test('a relay has the book of its upstream, and no execution of it twice or silently missing', () => {
+function bookText(levels: readonly LevelChange[]): string {
+  return levels
+    .map(({ side, price, amount }) => `${side} ${price} ${amount}`)
+    .sort()
+    .join()
+}
+
+test('a relay has the book of its upstream with its origin, and no execution of it twice or silently missing', () => {
   let executions = 0
   let missed = 0
   for (let run = 0; run < RUNS; run++) {
