@@ -53,8 +53,8 @@ export interface HealthOptions {
 }
 
 export function createHealthMetrics(options: HealthOptions): void {
-  const { registry, connectionsMax } = options
-  observeProcess(registry)
+  const { registry, clock, connectionsMax } = options
+  observeProcess(registry, clock)
   new Gauge({
     name: 'tidegate_build_info',
     help: 'Always 1. The labels are the program’s and Node’s versions',

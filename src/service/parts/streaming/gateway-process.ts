@@ -103,7 +103,7 @@ function createParts(config: GatewayConfig): GatewayParts {
   startWatchdog(log, config['process.hang_seconds'])
   const clock = createSystemClock()
   const metrics = createMetricsRegistry()
-  observeProcess(metrics)
+  observeProcess(metrics, clock)
   const directory = new Directory()
   const verifier = createVerifier({ config, directory, clock, log })
   const bus = createMemoryBus()
