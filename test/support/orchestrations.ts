@@ -5,7 +5,7 @@ import { createStepMetrics } from '../../src/money/orchestrations/metrics.ts'
 import type { PricingBook, PricingContext } from '../../src/money/orchestrations/pricing/context.ts'
 import { OrchestrationRunner } from '../../src/money/orchestrations/runner.ts'
 import { type NewOrchestration, startOrchestrations } from '../../src/money/orchestrations/start.ts'
-import { createSystemClock } from '../../src/platform/base/clock.ts'
+import { type Clock, createSystemClock } from '../../src/platform/base/clock.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
 import { nextCreationTimes } from '../../src/platform/store/creation-time.ts'
@@ -124,10 +124,14 @@ export async function statusesOf(db: Db, ids: readonly string[]): Promise<Readon
 }
 
 /** A worker, and its log lines. */
-export function createRunner(db: Db, settings: () => ConvertSettings = () => convertSettings()) {
+export function createRunner(
+  db: Db,
+  settings: () => ConvertSettings = () => convertSettings(),
+  clock: Clock = createSystemClock(),
+) {
   const { log, lines } = captureLog()
   const metrics = createStepMetrics(createMetricsRegistry())
-  const runner = new OrchestrationRunner({ db, clock: createSystemClock(), log, metrics, settings })
+  const runner = new OrchestrationRunner({ db, clock, log, metrics, settings })
   const countOf = async (result: string) =>
     (await metrics.steps.get()).values.find(({ labels }) => labels.result === result)?.value
   return { runner, lines, countOf }

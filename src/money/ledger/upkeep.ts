@@ -48,6 +48,8 @@ const OVERDUE_MILLISECONDS = 3_600_000
 const CHECKPOINT_STEPS = 10
 /** Steps between two readings of old postings. */
 const REREAD_STEPS = 2
+/** Steps after none was due. */
+const REREAD_PAUSE_STEPS = 60
 /** Steps between two balance passes, and after a failed step in either comparison. */
 const PAUSE_STEPS = 60
 const TRANSFERS_PAUSE_STEPS = 600
@@ -107,6 +109,7 @@ export class LedgerUpkeep {
   #running: Promise<void> | undefined
   #stopped = false
   #steps = 0
+  #nextRereadStep = 0
   readonly #balances: Repeated<LedgerComparison>
   readonly #transfers: Repeated<TransferComparison>
   #reading: Reading = { readAt: undefined, changed: [] }
@@ -245,7 +248,7 @@ export class LedgerUpkeep {
     try {
       await this.#registerWaiting()
       if (step % CHECKPOINT_STEPS === 0) await writeCheckpoints(db)
-      if (step % REREAD_STEPS === 0 && (await rereadOldest(db))) await this.#readReading()
+      if (step >= this.#nextRereadStep) await this.#reread(step)
       if ((await this.#balances.step(clock, () => this.#readReading())) !== undefined) this.#noteCompared()
       if ((await this.#transfers.step(clock)) !== undefined) this.#logDifferences(this.#transfers.differences)
     } catch (error) {
@@ -259,6 +262,12 @@ export class LedgerUpkeep {
     const faults = await this.register(assets)
     if (this.#unregistered === assets) this.#unregistered = undefined
     if (faults.length > 0) this.#options.log.error({ faults }, 'some configured assets cannot be used')
+  }
+
+  async #reread(step: number): Promise<void> {
+    const isRead = await rereadOldest(this.#options.db)
+    this.#nextRereadStep = step + (isRead ? REREAD_STEPS : REREAD_PAUSE_STEPS)
+    if (isRead) await this.#readReading()
   }
 
   async #readReading(): Promise<void> {

@@ -5,7 +5,8 @@
  * worker, and a transaction under an ended claim is rolled back. A dead worker's claims end after CLAIM_SECONDS. A
  * worker that loses the store schedules its claims again when the store is available.
  *
- * Notifications wake it, and it polls once a second. `stop` waits for the batch in progress.
+ * Notifications wake it, and it polls: once a second while there is work, every five seconds while there is none.
+ * `stop` waits for the batch in progress.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -31,7 +32,12 @@ const CLAIMS_MAX = 50
 const EMBEDDED_CLAIMS_MAX = 10
 /** Far longer than a batch takes, even when it is repeated one by one. */
 const CLAIM_SECONDS = 60
+/** The least time between two attempts. */
 const POLL_MILLISECONDS = 1_000
+/** Work that waits is attempted every 30 s or more often, so there is none when nothing was claimed for this long. */
+const QUIET_AFTER_MILLISECONDS = 60_000
+/** Only another process's claims may end then, whose work it did not finish. */
+const QUIET_POLL_MILLISECONDS = 5_000
 
 export class OrchestrationRunner {
   readonly #options: RunnerOptions
@@ -41,6 +47,7 @@ export class OrchestrationRunner {
    * Claims whose transaction failed because the store was unavailable. They are scheduled again before the next claim.
    */
   #unfinished: Claim[] = []
+  #claimedMilliseconds: number
   #unlisten: (() => Promise<void>) | undefined
   #running: Promise<void> | undefined
   /** Set by a notification: work may have been committed after the last claim. */
@@ -53,6 +60,7 @@ export class OrchestrationRunner {
     this.#options = options
     this.#logLimit = new LogLimit(options.clock)
     this.#search = new DueSearch(options.clock)
+    this.#claimedMilliseconds = options.clock.monotonicMilliseconds()
   }
 
   /** Must be called once, when the store has its schema. */
@@ -82,12 +90,13 @@ export class OrchestrationRunner {
 
   /** Claims due work and processes it. Returns the claim count. */
   async #work(): Promise<number> {
-    const { db } = this.#options
+    const { db, clock } = this.#options
     const limit = db.engine === 'embedded' ? EMBEDDED_CLAIMS_MAX : CLAIMS_MAX
     await putOffFailedWork(db, this.#unfinished)
     this.#unfinished = []
     const request = { kinds: [CONVERT_KIND], limit, claimSeconds: CLAIM_SECONDS }
     const claims = await this.#search.claim((isRecent) => claimWork(db, request, isRecent))
+    if (claims.length > 0) this.#claimedMilliseconds = clock.monotonicMilliseconds()
     const batches = batchesOf(claims)
     for (const [index, batch] of batches.entries()) {
       if (this.#stopped) {
@@ -148,12 +157,14 @@ export class OrchestrationRunner {
     this.#endWait?.()
   }
 
-  /** Waits for the next notification, at most POLL_MILLISECONDS. */
+  /** Waits for the next notification, or until it is time to poll. */
   async #wait(): Promise<void> {
     if (this.#isWoken || this.#stopped) return
+    const { clock } = this.#options
+    const isQuiet = clock.monotonicMilliseconds() - this.#claimedMilliseconds >= QUIET_AFTER_MILLISECONDS
     await new Promise<void>((resolve) => {
       this.#endWait = resolve
-      this.#timer = this.#options.clock.schedule(POLL_MILLISECONDS, resolve)
+      this.#timer = clock.schedule(isQuiet ? QUIET_POLL_MILLISECONDS : POLL_MILLISECONDS, resolve)
     })
     this.#timer?.cancel()
     this.#endWait = undefined

@@ -226,6 +226,11 @@ describe('a reload of the directory', () => {
     }
   })
 
+  it('changes without a notification are read twice a second from a server; the embedded store announces each', async () => {
+    await loader.refresh()
+    expect(clock.isDueIn(db.engine === 'embedded' ? 2_000 : 500)).toBe(true)
+  })
+
   it('a directory reload changes nothing after stop', async () => {
     const loading = loader.refresh()
     await loader.stop()

@@ -14,6 +14,7 @@ import {
   statusesOf,
 } from '../../support/orchestrations.ts'
 import { openTestStore } from '../../support/test-store.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
 
 let db: Db
 beforeAll(async () => {
@@ -103,5 +104,18 @@ describe('workers', () => {
     `.execute(db.tables())
     expect(rows).toEqual([{ due: 2 }])
     await sql`delete from orchestration_queue`.execute(db.tables())
+  })
+
+  it('workers poll once a second, and every five seconds after a minute without work', async () => {
+    const clock = new VirtualClock()
+    const { runner } = createRunner(db, undefined, clock)
+    runner.start()
+    await expect.poll(() => clock.isDueIn(1_000)).toBe(true)
+    clock.standStill(60_000)
+    await expect.poll(() => clock.isDueIn(5_000)).toBe(true)
+    const [id] = await startAll(db, [newOrchestration(await addOwner(db))])
+    await expect.poll(() => statusesOf(db, [id as string])).toEqual({ COMPLETED: 1 })
+    await expect.poll(() => clock.isDueIn(1_000)).toBe(true)
+    await runner.stop()
   })
 })

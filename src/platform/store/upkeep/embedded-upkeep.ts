@@ -13,6 +13,8 @@ const IDLE_LOG_SEGMENTS = 4
 const LOG_SEGMENTS_MAX = 16
 /** A checkpoint also after few writes, so a start after a crash is quick. */
 const CHECKPOINT_MILLISECONDS = 3_600_000
+/** After a look at the tables that found none due: PostgreSQL's autovacuum also looks once a minute (autovacuum_naptime). */
+const TABLES_MILLISECONDS = 60_000
 
 /** As in PostgreSQL's own autovacuum, with a larger minimum: small tables are read quickly in any state. */
 const DUE_TABLES = `
@@ -35,6 +37,7 @@ export interface UpkeepOptions {
 export class EmbeddedUpkeep {
   readonly #options: UpkeepOptions
   #checkpointedMilliseconds: number
+  #noTableUntilMilliseconds = Number.NEGATIVE_INFINITY
   #timer: Timer | undefined
   #isStopped = false
 
@@ -62,11 +65,12 @@ export class EmbeddedUpkeep {
 
   /** Runs the due maintenance, at most one checkpoint and one table. */
   async run(): Promise<void> {
-    const { isIdle, execute } = this.#options
+    const { clock, isIdle, execute } = this.#options
     if (this.#isCheckpointDue()) await this.#timed('checkpoint')
-    if (!isIdle()) return
+    if (!isIdle() || clock.monotonicMilliseconds() < this.#noTableUntilMilliseconds) return
     const [table] = (await execute(DUE_TABLES)) as readonly { name: string; is_vacuum_due: boolean }[]
-    if (table !== undefined && isIdle()) {
+    if (table === undefined) this.#noTableUntilMilliseconds = clock.monotonicMilliseconds() + TABLES_MILLISECONDS
+    else if (isIdle()) {
       await this.#timed(`${table.is_vacuum_due ? 'vacuum (analyze)' : 'analyze'} ${table.name}`)
     }
   }

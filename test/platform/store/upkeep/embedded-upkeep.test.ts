@@ -16,7 +16,7 @@ const log = createLog('silent')
 describe('the upkeep that is due', () => {
   function started() {
     const clock = new VirtualClock()
-    const store = { isIdle: true, segments: 0, tables: [] as { name: string; is_vacuum_due: boolean }[] }
+    const store = { isIdle: true, segments: 0, looks: 0, tables: [] as { name: string; is_vacuum_due: boolean }[] }
     const statements: string[] = []
     const upkeep = new EmbeddedUpkeep({
       clock,
@@ -24,7 +24,10 @@ describe('the upkeep that is due', () => {
       isIdle: () => store.isIdle,
       newLogSegments: () => store.segments,
       async execute(text) {
-        if (text.includes('pg_stat_user_tables')) return store.tables
+        if (text.includes('pg_stat_user_tables')) {
+          store.looks++
+          return store.tables
+        }
         statements.push(text)
         return []
       },
@@ -63,6 +66,20 @@ describe('the upkeep that is due', () => {
     expect(await done()).toEqual(['analyze public.accounts'])
     store.isIdle = false
     expect(await done()).toEqual([])
+  })
+
+  it('the upkeep looks for due tables again a minute after it found none, and at once after it found one', async () => {
+    const { clock, store, done } = started()
+    const looksAfter = async (milliseconds: number) => {
+      clock.advance(milliseconds)
+      await done()
+      return store.looks
+    }
+    expect(await looksAfter(0)).toBe(1)
+    expect(await looksAfter(59_999)).toBe(1)
+    store.tables = [{ name: 'public.accounts', is_vacuum_due: false }]
+    expect(await looksAfter(1)).toBe(2)
+    expect(await looksAfter(0)).toBe(3)
   })
 })
 
