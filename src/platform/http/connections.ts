@@ -14,7 +14,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import { NO_HOLDER, SharedPool } from '../base/shared-pool.ts'
 import { Intake, IntakeBudget } from './intake.ts'
@@ -81,6 +81,8 @@ export class Connections {
   readonly #onClose: (this: Socket) => void
   readonly #onData: (this: Socket, chunk: Buffer) => void
   #isOverTls = false
+  /** Set while a connection has sent something. */
+  #rateTimer: Timer | undefined
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
@@ -122,7 +124,6 @@ export class Connections {
     server.on('connect', (_request, socket) => {
       this.#answer(socket as Socket, new Problem('invalid_request', 'CONNECT: this server is not a proxy'))
     })
-    this.#checkRates(server)
   }
 
   /** Cuts connections with an unfinished TLS handshake: they have no request, and closing would wait for them. */
@@ -228,6 +229,7 @@ export class Connections {
 
   #received(socket: Socket, chunk: Buffer): void {
     const excess = this.#intakes.get(socket)?.received(chunk, this.#now()) ?? []
+    this.#rateTimer ??= this.#checkRatesLater()
     if (excess.length === 0) return
     for (const intake of excess) intake.socket.destroy()
     this.#options.onCut('unfinished_bytes', excess.length)
@@ -248,16 +250,15 @@ export class Connections {
   }
 
   /** Node limits the duration for a head and for a request. A peer that sends too slowly is cut before that. */
-  #checkRates(server: Server): void {
-    const { clock } = this.#options
-    const check = (): void => {
-      const now = this.#now()
-      const slow = [...this.#budget.intakes].filter((intake) => intake.isTooSlow(now))
-      for (const { socket } of slow) this.answerFault(TOO_SLOW, socket)
-      timer = clock.schedule(CHECK_MILLISECONDS, check)
-    }
-    let timer = clock.schedule(CHECK_MILLISECONDS, check)
-    server.on('close', () => timer.cancel())
+  #checkRates(): void {
+    const now = this.#now()
+    const intakes = [...this.#budget.intakes]
+    for (const intake of intakes) if (intake.isTooSlow(now)) this.answerFault(TOO_SLOW, intake.socket)
+    this.#rateTimer = intakes.length === 0 ? undefined : this.#checkRatesLater()
+  }
+
+  #checkRatesLater(): Timer {
+    return this.#options.clock.schedule(CHECK_MILLISECONDS, () => this.#checkRates())
   }
 
   /** Who holds the connection changes, with all its bytes. */

@@ -1,12 +1,13 @@
 /**
  * Decides over time whether this node is ready. Until it is ready for the first time, every gate counts as it is. From
  * then on a failing gate counts after 2 s, and a passing one after 5 s, so a short fault takes no node out of a load
- * balancer. Draining counts at once. The gates are read four times a second.
+ * balancer. Draining counts at once. The gates are read twice a second, so a fault counts up
+ * to half a second later.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Readiness, ReadinessRow } from './readiness.ts'
 
-const READ_MILLISECONDS = 250
+const READ_MILLISECONDS = 500
 const DOWN_MILLISECONDS = 2_000
 const UP_MILLISECONDS = 5_000
 

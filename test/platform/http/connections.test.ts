@@ -15,7 +15,7 @@ import { once } from '../../support/awaited.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 import { openSocket, readToEnd, sendRaw } from '../../support/raw-http.ts'
-import { NodeClock } from '../../support/virtual-clock.ts'
+import { NodeClock, VirtualClock } from '../../support/virtual-clock.ts'
 
 const files = certificateFiles(await newCertificate('counted'))
 const { context } = readTlsFiles(files, Date.now())
@@ -260,6 +260,24 @@ describe('a connection whose broken request was answered', () => {
     expect(text.split('HTTP/1.1 ')).toHaveLength(2)
     expect(handled).toBe(0)
     socket.destroy()
+  })
+})
+
+describe('the check for requests that arrive too slowly', () => {
+  it('the check for slow requests runs while a connection has sent something', async () => {
+    const clock = new VirtualClock()
+    const { url, connections } = await open(undefined, clock)
+    const socket = openSocket(url)
+    await expect.poll(() => connections.size).toBe(1)
+    expect(clock.isDueIn(1_000)).toBe(false)
+    socket.write('GET / HTTP/1.1\r\n')
+    await expect.poll(() => clock.isDueIn(1_000)).toBe(true)
+    clock.advance(1_000)
+    expect(clock.isDueIn(1_000)).toBe(true)
+    socket.destroy()
+    await expect.poll(() => connections.size).toBe(0)
+    clock.advance(1_000)
+    expect(clock.isDueIn(1_000)).toBe(false)
   })
 })
 

@@ -51,7 +51,7 @@ describe('a node that was ready', () => {
 
   it('a ready node becomes unready after a fault of 2 s, although nothing asked meanwhile, and ready 5 s after its end', () => {
     failing.add('store')
-    clock.advance(2_300)
+    clock.advance(2_500)
     expect(isReady()).toBe(false)
     failing.clear()
     clock.advance(4_900)
