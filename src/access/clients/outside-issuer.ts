@@ -43,7 +43,6 @@ export function createOutsideIssuer(options: OutsideIssuerOptions): TokenIssuer 
         algorithms: ALGORITHMS,
         issuer: options.issuer,
         audience: options.audience,
-        requiredClaims: [],
         toleranceSeconds: TOLERANCE_SECONDS,
         nowMilliseconds,
       })

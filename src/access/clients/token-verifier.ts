@@ -23,14 +23,14 @@ export type TokenVerdict =
   | { readonly ok: false; readonly reason: string; readonly unavailable?: true }
 
 export interface TokenVerifier {
-  /** No promise for a cached token: nearly every request has one. */
+  /** A promise only where an external issuer's token is not cached. */
   verify(token: string): TokenVerdict | Promise<TokenVerdict>
 }
 
 /** The token issuer: this service, or an external one. */
 export interface TokenIssuer {
   /** Verifies a token without the cache. */
-  read(text: string, nowMilliseconds: number): Promise<TokenVerdict>
+  read(text: string, nowMilliseconds: number): TokenVerdict | Promise<TokenVerdict>
   /** Whether a cached token may be accepted without verifying it again. */
   remembers(token: AccessToken, verifiedMilliseconds: number, nowMilliseconds: number): boolean
 }
@@ -86,12 +86,14 @@ export function createTokenVerifier(options: {
     return token
   }
 
-  async function read(text: string, digest: string, nowMilliseconds: number): Promise<TokenVerdict> {
-    const reading = await issuer.read(text, nowMilliseconds)
-    if (!reading.ok) return reading
-    keep(digest, { token: reading.token, verifiedMilliseconds: nowMilliseconds })
-    // After waiting: the token may have been revoked meanwhile.
-    return unlessRevoked(reading.token)
+  function read(text: string, digest: string, nowMilliseconds: number): TokenVerdict | Promise<TokenVerdict> {
+    const reading = issuer.read(text, nowMilliseconds)
+    const accept = (verdict: TokenVerdict): TokenVerdict => {
+      if (verdict.ok) keep(digest, { token: verdict.token, verifiedMilliseconds: nowMilliseconds })
+      // After waiting: the token may have been revoked meanwhile.
+      return verdict.ok ? unlessRevoked(verdict.token) : verdict
+    }
+    return reading instanceof Promise ? reading.then(accept) : accept(reading)
   }
 
   function unlessRevoked(token: AccessToken): TokenVerdict {
@@ -111,11 +113,11 @@ export function createTokenVerifier(options: {
 
 function ownIssuer(directory: Directory): TokenIssuer {
   return {
-    async read(text, nowMilliseconds): Promise<TokenVerdict> {
+    read(text, nowMilliseconds) {
       const { authority } = directory
       if (authority === undefined)
         return { ok: false, reason: 'the signing keys are not loaded yet', unavailable: true }
-      return await readAccessToken(text, directory, authority, nowMilliseconds)
+      return readAccessToken(text, directory, authority, nowMilliseconds)
     },
     remembers: ({ keyId }) => directory.verificationKey(keyId) !== undefined,
   }

@@ -33,7 +33,7 @@ export async function revokeOwnToken(
   if (text.length > TOKEN_CHARACTERS_MAX) return
   const { authority } = directory
   if (authority === undefined) throw unavailable('the signing keys are not loaded yet')
-  const reading = await readAccessToken(text, directory, authority, clock.wallInstant().milliseconds)
+  const reading = readAccessToken(text, directory, authority, clock.wallInstant().milliseconds)
   if (!reading.ok || reading.token.clientId !== client.clientId || directory.isRevoked(reading.token)) return
   const outcome = await db
     .transaction<AuthTables, 'revoked' | 'too-many'>((transaction) => revokeToken(transaction, reading.token))
