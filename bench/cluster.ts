@@ -1,9 +1,9 @@
 /**
  * The cost and benefit of several processes. Bus latency, a join storm's load on the feed, and failover times are in
- * their own files. Here: the built service with 0, 1, 2 and 4 gateway processes, the same simulated markets and the
- * same connections, all at a rate far below the limit. The service counts the deliveries. Processor time is measured
- * for all its processes and for the main process alone, because the main process's share limits how far more processes
- * help. Latency is from a source message's arrival to the write to a socket.
+ * their own files, and connects in `connects`. Here: the built service with 0, 1, 2 and 4 gateway processes, the same
+ * simulated markets and the same connections, all at a rate far below the limit. The service counts the deliveries.
+ * Processor time is measured for all its processes and for the main process alone, because the main process's share
+ * limits how far more processes help. Latency is from a source message's arrival to the write to a socket.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,6 @@ import {
   startVerb,
   temporaryFolder,
 } from '../test/support/running-service.ts'
-import { measureConnects } from './cluster-connects.ts'
 import { measureFailover } from './cluster-failover.ts'
 import { measureJoinStorm } from './cluster-join.ts'
 import { measureLatency } from './cluster-latency.ts'
@@ -45,7 +44,6 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return [
     ...(await measureLatency(quick ? 500 : 5_000)),
     ...(await measureProcesses(quick)),
-    ...(canSharePorts() ? await measureConnects(quick ? 200 : 2_000) : []),
     ...(await measureJoinStorm(quick ? 100 : 1_000)),
     ...(await measureFailover(quick ? 2 : 50)),
   ]
