@@ -10,7 +10,7 @@
  *
  * A level that the book's integers cannot hold ends the side for the markets: it is finer, from before the venue made
  * its steps coarser, or far too high. `unfit-levels` keeps such levels. Levels beyond one are tracked, but not reported
- * until it is removed.
+ * until it is removed. The reach includes every price before a kept one: a side ending there has no gap.
  *
  * Snapshots and diffs come from servers that may lag behind each other, so a snapshot is used only once a diff brackets
  * it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the same number, fetched
@@ -336,9 +336,10 @@ function isWhole({ reach }: KnownSide): boolean {
   return !Number.isFinite(reach)
 }
 
-function lastPrice(side: Side, { amounts }: KnownSide): number {
+/** The last price of a side's levels. A level that cannot be held counts as the last price before it. */
+function lastPrice(side: Side, { amounts, unfit }: KnownSide): number {
   let last = side === BID ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-  for (const price of amounts.keys()) if (isBehind(side, price, last)) last = price
+  for (const price of [...amounts.keys(), ...unfit.ends]) if (isBehind(side, price, last)) last = price
   return last
 }
 

@@ -41,6 +41,11 @@ export class UnfitLevels {
     return this.#best?.end ?? (this.#side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
   }
 
+  /** Each level's `end`. */
+  get ends(): number[] {
+    return Array.from(this.#levels.values(), ({ end }) => end)
+  }
+
   /** Adds or removes a level. Levels beyond `reach` are not kept. Returns the reason when its price is invalid. */
   change({ price, amount }: VenueLevel, isUnfit: boolean, reach: number): string | undefined {
     const exact = parseDecimal(price, FINEST_DECIMALS)
