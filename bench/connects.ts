@@ -10,7 +10,7 @@ import { createConnection, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { canSharePorts } from '../src/platform/http/shared-port.ts'
-import { startServiceProcess, temporaryFolder, tokenOf } from '../test/support/running-service.ts'
+import { OperatorApi, startVerb, temporaryFolder, tokenOf } from '../test/support/running-service.ts'
 import type { BenchResult } from './result.ts'
 import { ServiceProcesses } from './service-processes.ts'
 
@@ -78,19 +78,24 @@ async function startReference(ends: (() => unknown)[]): Promise<Target> {
 async function startTarget(processes: number, ends: (() => unknown)[]): Promise<Target> {
   const folder = temporaryFolder()
   ends.push(() => folder.remove())
-  const service = await startServiceProcess('serve', folder.path, {
+  const command = startVerb('serve', folder.path, {
     markets: '[]',
     'stream.drain_seconds': 0,
     'auth.token_rate_per_second': 10_000,
     'log.level': 'warn',
     ...(processes > 0 ? { 'gateway.processes': processes, 'stream.port': 0 } : {}),
   })
-  ends.push(() => service.stop())
+  ends.push(() => {
+    command.child.kill('SIGTERM')
+    return command.result
+  })
+  const { http, ws, operator, pid } = JSON.parse(await command.line((line) => line.startsWith('{')))
+  const service = { http, ws, operator: new OperatorApi(operator, folder.path), folder: folder.path }
   const client = await service.operator.createClient()
   return {
     name: processes > 0 ? `${processes} gateway processes` : 'one process',
     port: Number(new URL(service.ws).port),
-    processes: new ServiceProcesses(service.pid),
+    processes: new ServiceProcesses(pid),
     newToken: () => tokenOf(service, client),
   }
 }
