@@ -243,11 +243,11 @@ export class PublicationReader {
   }
 
   #takeLost({ epoch, seq, reason }: LostMessage): PublicationStep {
-    const left = this.#left.get(epoch) ?? -1
-    if (epoch === this.#epoch ? seq < this.#seq : seq <= left) return this.#step('repeated')
-    if (epoch === this.#epoch) {
-      if (seq > this.#seq && this.#canResumeBook) return this.#askToResume(missingText(this.#seq + 1, seq, epoch))
-      if (seq > this.#seq) this.#miss(this.#seq + 1, seq)
+    if (seq <= (this.#left.get(epoch) ?? -1)) return this.#step('repeated')
+    // A lower `seq` counts as well: a subscription that begins with LOST has no earlier message, and sends 0.
+    if (epoch === this.#epoch && seq > this.#seq) {
+      if (this.#canResumeBook) return this.#askToResume(missingText(this.#seq + 1, seq, epoch))
+      this.#miss(this.#seq + 1, seq)
       this.#seq = seq
     }
     this.#bookSeq = undefined

@@ -159,6 +159,17 @@ describe('the messages of a publication', () => {
     expect(snapshot(5).events).toHaveLength(1)
     expect(own.isLive).toBe(true)
   })
+
+  it('a trusted book is lost by the LOST that begins a new subscription with the number 0', () => {
+    const { own, send, snapshot, update } = reader()
+    snapshot(2)
+    update(3)
+    const events = [{ type: 'lost', reason: 'the publisher lost its book: no source' }]
+    expect(send('LOST', { seq: 0 }, { reason: 'no source' })).toEqual({ outcome: 'applied', events })
+    expect([own.isLive, own.position]).toEqual([false, { epoch: 'a', seq: 3 }])
+    expect(update(4, { executions: [trade('1')] }).events).toMatchObject([{ type: 'update', changes: [] }])
+    expect(snapshot(4).events).toMatchObject([{ type: 'snapshot', levels: BOOK }])
+  })
 })
 
 describe('the content of a message', () => {
