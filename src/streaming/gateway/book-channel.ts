@@ -333,7 +333,8 @@ export class BookChannel implements MarketChannel {
     const replica = this.#replica
     if (!isAttributed) return new ViewFeed({ replica, view: replica.openView(depth), clock, signer })
     const plain = this.#open(depth, false).feed
-    return new ViewFeed({ replica, view: replica.attributed.open(depth, replica.version), clock, signer, plain })
+    const view = replica.attributed.open(depth, replica.version, replica.bookVersion)
+    return new ViewFeed({ replica, view, clock, signer, plain })
   }
 
   #lingerIfUnused(open: OpenFeed): void {

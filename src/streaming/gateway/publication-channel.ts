@@ -69,9 +69,9 @@ export class PublicationChannel implements MarketChannel {
   }
 
   subscribe(subscription: MarketSubscription, _state: ChannelState, { resume }: ChannelParams): boolean {
-    const { publication, executions } = this.#replica
+    const { publication, executions, skipped } = this.#replica
     const position = resume === undefined ? undefined : publication.resumable(resume)
-    const isKnown = position !== undefined && this.#replica.hasFollowed(position.version)
+    const isKnown = position !== undefined && !skipped.has(position.version)
     const execution = isKnown ? executions.numberAt(position.version) : undefined
     const resumes = isKnown && execution !== undefined
     this.#progress.set(subscription, {

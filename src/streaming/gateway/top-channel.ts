@@ -52,9 +52,9 @@ export class TopChannel implements MarketChannel {
   }
 
   subscribe(_subscription: MarketSubscription, state: ChannelState, { resume }: ChannelParams): boolean {
-    const { epoch, version, topChanges } = this.#replica
+    const { epoch, topChanges } = this.#replica
     const cursor = resume === undefined ? undefined : this.#cursors.position(epoch, resume)
-    const isKnown = cursor !== undefined && cursor > 0 && cursor <= version && this.#replica.hasFollowed(cursor)
+    const isKnown = cursor !== undefined && cursor > 0 && this.#replica.hadBook(cursor)
     const changes = isKnown ? this.#replica.topChanges.since(cursor) : 'too-old'
     state.position = changes === 'too-old' ? NONE : topChanges.number - changes
     state.cursor = changes === 'too-old' ? NONE : (cursor as number)

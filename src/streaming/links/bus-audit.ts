@@ -160,7 +160,7 @@ export function auditBook(
 function versionIn(replica: Replica, epoch: string, version: number): number | undefined {
   if (replica.epoch.id !== epoch || replica.followed?.epoch !== epoch || !replica.hasBook) return undefined
   const own = replica.epoch.base + version
-  return own <= replica.version && replica.hasFollowed(own) ? own : undefined
+  return replica.hadBook(own) ? own : undefined
 }
 
 /** Computes a published book's digest at a version. Undefined when the journal no longer reaches the version. */

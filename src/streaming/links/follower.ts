@@ -30,6 +30,7 @@ const REPEAT_MILLISECONDS_MAX = 8_000
 /** Why a market is stale while its sequencer is not heard from. */
 export const NO_CONTACT = 'no contact with the market’s feed'
 const WRONG_BOOK = 'its book differed from the feed’s'
+const NO_LAST_BOOK = 'waiting for the new feed’s book'
 
 export interface FollowerMetrics {
   /** A loss was noticed. A state repairs it. */
@@ -185,14 +186,15 @@ export class Follower {
     if (!isComplete && this.#repair === undefined) this.#beginRepair([])
   }
 
-  /** Publishes the followed epoch's final state, before the state of a later epoch that continues it. */
+  /** Publishes the ended epoch's last executions. Its last book is not known, so the shown one is stale. */
   #takeEnd(state: MarketState): void {
     const { epoch, executionNumber, milliseconds } = this.#position
     const isEnd = !this.#isLeading && !state.hasBook && state.epoch === epoch && epoch < this.#latestEpoch
     if (!isEnd || state.executionNumber <= executionNumber) return
     // Must be later than a book withdrawn here meanwhile.
     const later = { milliseconds: Math.max(state.milliseconds, milliseconds + 1) }
-    this.#options.bus.publish({ ...state, ...later, ...this.#status })
+    const reason = this.#status.live ? NO_LAST_BOOK : this.#status.reason
+    this.#options.bus.publish({ ...state, ...later, live: false, reason })
   }
 
   /** Publishes that the market is stale when nothing has been heard for a while, and withdraws its book in time. */

@@ -166,10 +166,10 @@ export class AttributedViews {
     return this.#parts.shares.whole()
   }
 
-  /** Opens the view of `depth` levels per side (0 = all) at the current version, unless it is open. */
-  open(depth: number, version: number): View {
-    if (this.#parts.views.size === 0) this.#parts.versions.replace(this.#allAt(version))
-    return this.#parts.views.open(depth, version)
+  /** Opens a view at the current version, as `OpenViews.open` does. */
+  open(depth: number, version: number, bookVersion = version): View {
+    if (this.#parts.views.size === 0) this.#parts.versions.replace(this.#allAt(bookVersion))
+    return this.#parts.views.open(depth, version, bookVersion)
   }
 
   close(depth: number): void {

@@ -293,12 +293,16 @@ export class OpenViews {
     return this.#views.size
   }
 
-  /** Opens the view of `depth` levels per side (0 = all) at a version, unless it is open. */
-  open(depth: number, version: number): View {
+  /**
+   * Opens the view of `depth` levels per side (0 = all) at a version, unless it is open.
+   * @param bookVersion the version that the book is from
+   */
+  open(depth: number, version: number, bookVersion = version): View {
     let view = this.#views.get(depth)
     if (view === undefined) {
       view = new View(this.#book, depth)
-      view.reset(version)
+      view.reset(bookVersion)
+      if (version > bookVersion) view.advance(version, [])
       this.#views.set(depth, view)
     }
     return view

@@ -3,9 +3,6 @@
  * applies every commit in order and reports each view's changes to its listeners. A state for the repair of a gap is
  * applied as one commit: the difference between the two books. With another epoch the book starts over, as soon as the
  * epoch has one. Until then the last book stays. A gap in the versions is a bug and crashes.
- *
- * Version numbers continue when the epoch changes. `epoch.base` is the version from which the epoch's versions are
- * counted.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Instant } from '../../platform/base/clock.ts'
@@ -80,6 +77,7 @@ export class Replica {
   readonly topChanges = new TopChanges()
   readonly publication: PublicationLog
   readonly previous = new PreviousMessages()
+  readonly skipped = new SkippedVersions()
   readonly #book = new Book()
   /** Views with other depths than the published one. */
   readonly #views = new OpenViews(this.#book)
@@ -93,13 +91,12 @@ export class Replica {
   #continues: Continuation | undefined
   /** The previous epoch's last version and its instant, where the followed epoch continues it. */
   #ended: (Epoch & { readonly version: number; readonly instant: Instant }) | undefined
-  /**
-   * Instant of the last commit with a change to the published view, and time of its UPDATE. Set by the replica only.
-   */
+  /** Instant of the published view's last change, and time of its UPDATE. Set by the replica only. */
   changeInstant: Instant
+  /** The last version that came with its book, which stays until the next one. Set by the replica only. */
+  bookVersion = 0
   #instant: Instant
   #receivedMilliseconds = 0
-  readonly #skipped = new SkippedVersions()
   #hasBook = false
   #live = false
   #liveVersion = 0
@@ -147,9 +144,9 @@ export class Replica {
     return this.#receivedMilliseconds
   }
 
-  /** Whether the market was followed at a version. False for versions skipped by a state. */
-  hasFollowed(version: number): boolean {
-    return !this.#skipped.has(version)
+  /** Whether this replica had the book at a version. Otherwise a cursor of that version may name another book. */
+  hadBook(version: number): boolean {
+    return version <= this.bookVersion && !this.skipped.has(version)
   }
 
   get top(): TopOfBook {
@@ -198,7 +195,7 @@ export class Replica {
 
   /** Opens a view with `depth` levels per side, fewer than are published. It follows the book until `closeView`. */
   openView(depth: number): View {
-    return this.#views.open(depth, this.version)
+    return this.#views.open(depth, this.version, this.bookVersion)
   }
 
   closeView(depth: number): void {
@@ -222,7 +219,7 @@ export class Replica {
   state(epoch: string, executionNumber: number): MarketState | undefined {
     const { id, base } = this.#followedEpoch
     if (id === '') return undefined
-    const hasBook = this.#epoch.id === id && this.#hasBook
+    const hasBook = this.#epoch.id === id && this.#hasBook && this.bookVersion === this.version
     const origin = this.publication.relayedOriginAt(this.version)
     const continues = this.#continues
     const { attribution } = this.attributed
@@ -291,6 +288,7 @@ export class Replica {
     assert(commit.version === version - this.#followedEpoch.base, 'a commit is missing')
     const begins = commit.beginsBook === true && this.#epoch !== this.#followedEpoch
     if (begins) this.#beginBook(version)
+    if (this.#epoch === this.#followedEpoch) this.bookVersion = version
     if (commit.withdraws) this.previous.withdraw(version)
     this.#isWithdrawn ||= commit.withdraws === true
     const { instrument } = commit
@@ -313,7 +311,7 @@ export class Replica {
     }
     const version = this.#followedEpoch.base + state.version
     assert(version > before, 'a state is not later than what was followed')
-    this.#skipped.add(before, version)
+    this.skipped.add(before, version)
     this.#instrument = state.instrument
     const begins = state.hasBook && (isFirst || this.#epoch !== this.#followedEpoch)
     let applied: readonly AppliedChange[] | undefined = []
@@ -324,6 +322,7 @@ export class Replica {
       applied = this.#book.replace(state.levels)
     }
     if (state.hasBook) {
+      this.bookVersion = version
       this.#hasBook = true
       if (state.isWithdrawn && !this.#isWithdrawn) this.previous.withdraw(version)
       this.#isWithdrawn = state.isWithdrawn
@@ -338,6 +337,7 @@ export class Replica {
   #withdraw(withdrawal: MarketWithdrawal): void {
     const { id, base } = this.#followedEpoch
     const version = this.version + 1
+    this.bookVersion = version
     this.#followedEpoch = { id, base: base + 1 }
     this.#epoch = { id: `${id} withdrawn ${withdrawal.milliseconds}`, base: version - 1 }
     this.previous.withdraw(version, this.#epoch)

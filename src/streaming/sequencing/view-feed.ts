@@ -277,8 +277,7 @@ export class ViewFeed {
   /** The version named by a cursor, if the journal reaches back to it. */
   resumable(cursor: string): number | undefined {
     const version = this.#cursors.position(this.#replica.epoch, cursor)
-    if (version === undefined || version === 0 || version > this.view.version) return undefined
-    if (!this.#replica.hasFollowed(version)) return undefined
+    if (version === undefined || version === 0 || !this.#replica.hadBook(version)) return undefined
     return this.view.commitsSince(version) === 'too-old' ? undefined : version
   }
 

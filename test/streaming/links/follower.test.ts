@@ -1,6 +1,7 @@
 /** When a follower requests the state of its market. Its repairs are in `link-simulation`. */
 import { beforeEach, expect, test } from 'vitest'
 import { Follower } from '../../../src/streaming/links/follower.ts'
+import type { MarketMessage, MarketState } from '../../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
@@ -8,15 +9,36 @@ let clock: VirtualClock
 let follower: Follower
 /** Milliseconds after the start. */
 let requests: number[]
+let published: MarketMessage[]
+
+const STATE: MarketState = {
+  type: 'state',
+  market: 'AAAUSD',
+  epoch: 'e1',
+  version: 1,
+  milliseconds: 1,
+  nanoseconds: 0,
+  receivedMilliseconds: 1,
+  levels: [],
+  hasBook: true,
+  isWithdrawn: false,
+  live: true,
+  reason: '',
+  executionNumber: 0,
+  executions: [],
+}
 
 beforeEach(() => {
   clock = new VirtualClock()
   const start = clock.monotonicMilliseconds()
   requests = []
+  published = []
+  const bus = createMemoryBus()
+  bus.subscribe('AAAUSD', (message) => void published.push(message))
   follower = new Follower({
     lastMilliseconds: 0,
     market: 'AAAUSD',
-    bus: createMemoryBus(),
+    bus,
     clock,
     random: () => 0,
     requestState: () => requests.push(clock.monotonicMilliseconds() - start),
@@ -46,23 +68,21 @@ test("a follower's request is repeated at once when there is a link, and when th
 
 test('a follower repeats no request when none is under way', () => {
   clock.advance(1)
-  follower.onState({
-    type: 'state',
-    market: 'AAAUSD',
-    epoch: 'e1',
-    version: 1,
-    milliseconds: 1,
-    nanoseconds: 0,
-    receivedMilliseconds: 1,
-    levels: [],
-    hasBook: true,
-    isWithdrawn: false,
-    live: true,
-    reason: '',
-    executionNumber: 0,
-    executions: [],
-  })
+  follower.onState(STATE)
   follower.requestAgain()
   clock.advance(10_000)
   expect(requests).toEqual([0])
+})
+
+test("a market is stale once a follower has an ended epoch's executions without its last book", () => {
+  clock.advance(1)
+  follower.onState(STATE)
+  follower.onHeartbeat({ epoch: 'e2', version: 4, live: true, reason: '' })
+  const execution = { execution: { price: 1, amount: 1 }, version: 3, commitMilliseconds: 3 }
+  const end = { ...STATE, version: 3, milliseconds: 3, hasBook: false, executionNumber: 1, executions: [execution] }
+  follower.onState({ ...end, live: false, reason: 'restarted' })
+  expect(published).toEqual([STATE, { ...end, live: false, reason: 'waiting for the new feed’s book' }])
+  const next = { ...STATE, epoch: 'e2', version: 4, milliseconds: 4 }
+  follower.onState(next)
+  expect(published.at(-1)).toEqual(next)
 })

@@ -27,6 +27,8 @@ import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const SEEDS = process.env.TIDEGATE_LONG === '1' ? 500 : 12
 const FIRST_SEED = seedOf(20_261_123)
+/** Here a follower takes an ended epoch's executions without its last book. */
+const ENDED_EPOCH_SEED = 408_448_697
 const STEPS = 400
 const FEEDS = 3
 const MARKET = testMarket('AAAUSD', 3)
@@ -307,7 +309,8 @@ function levelOf(side: 0 | 1, random: Random): LevelChange {
 describe('the leadership of a market over a bus and a store with faults', () => {
   test(`every process has a leader's book at rising times, and follows one leader in the end (${SEEDS} seeds from ${FIRST_SEED})`, async () => {
     const totals = { checked: 0, read: 0, startedOver: 0, taken: 0, abandoned: 0, gaps: 0, continued: 0 }
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+    const seeds = Array.from({ length: SEEDS }, (_, place) => FIRST_SEED + place)
+    for (const seed of [ENDED_EPOCH_SEED, ...seeds]) {
       try {
         const run = new Run(seed)
         for (let step = 0; step < STEPS; step++) await run.step()

@@ -201,7 +201,7 @@ describe('a replica', () => {
     })
     expect([replica.version, replica.view.changesSince(1)]).toEqual([6, [bid(99, 0), bid(98, 7), ask(200, 0)]])
     expect(idsOf(replica)).toEqual(['a', 'b', 'c'])
-    expect([1, 2, 5, 6].map((version) => replica.hasFollowed(version))).toEqual([true, false, false, true])
+    expect([1, 2, 5, 6].map((version) => replica.hadBook(version))).toEqual([true, false, false, true])
     expect(replica.state('e1', 1)).toEqual(state)
     expect(() => bus.publish(stateOf(6, {}))).toThrow('not later')
   })
@@ -257,6 +257,34 @@ describe('a replica', () => {
     const resumed = [1, 2, 3, 4].map((version) => feed.resumable(cursors.token(first.replica.epoch, version)))
     expect(resumed).toEqual([undefined, undefined, 3, 4])
     expect(later.replica.view.changesSince(3)).toEqual([bid(100, 4)])
+  })
+
+  test('no cursor names a version whose book a replica never had: an ended epoch’s last one, or one without a book', () => {
+    const laterOnes = [
+      stateOf(3, { hasBook: false, executionNumber: 1, executions: kept(3, 'a') }),
+      { ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [], executions: [] },
+    ]
+    for (const later of laterOnes) {
+      const { bus, replica, commit } = follow()
+      commit([bid(100, 1)])
+      bus.publish({ type: 'status', market: 'AAAUSD', epoch: 'e1', version: 1, live: true, reason: '' })
+      bus.publish(later)
+      expect(replica.version).toBeGreaterThan(1)
+      expect([replica.view.levels(), replica.epoch.id]).toEqual([[bid(100, 1)], 'e1'])
+      expect(replica.state('', 0)).toMatchObject({ epoch: later.epoch, hasBook: false, levels: [] })
+      const views = [replica.view, replica.openView(1), replica.attributed.open(1, replica.version, 1)]
+      expect(views.map(({ version, changeVersion }) => [version, changeVersion])).toEqual(
+        views.map(() => [replica.version, 1]),
+      )
+      const feed = new ViewFeed({ replica, view: replica.view, clock: new VirtualClock() })
+      const cursors = new Cursors('AAAUSD', 'market_data', 2)
+      const resumed = [1, 2, 3].map((version) => feed.resumable(cursors.token(replica.epoch, version)))
+      expect(resumed).toEqual([1, undefined, undefined])
+      const book = [bid(100, 3)]
+      bus.publish({ ...stateOf(5, { levels: book, live: true, reason: '' }), epoch: 'e3' })
+      expect([replica.view.levels(), replica.view.changeVersion]).toEqual([book, replica.version])
+      expect(replica.state('', 0)).toMatchObject({ epoch: 'e3', version: 5, hasBook: true, levels: book })
+    }
   })
 
   test('a withdrawn book is of an epoch of its own, and the next state starts over', () => {
