@@ -14,7 +14,7 @@ import { World } from './world/world.ts'
 const { seed = 1, numRuns = 1 } = propertySettings(1)
 /** What is reached however few worlds there are; a simulation in which nothing happens proves nothing. */
 const REACHED = ['deposit ORCHESTRATED', 'conversion par', 'orchestration COMPLETED', 'delivery SETTLED']
-/** What some world of many reaches. */
+/** What some world of many on PostgreSQL reaches. */
 const REACHED_BY_MANY = [
   ...['PAUSED', 'RECEIVABLE', 'ACCOUNT_BLOCKED', 'UNATTRIBUTED', 'REVERSED', 'RETURNED', 'HELD'].map(
     (name) => `deposit ${name}`,
@@ -32,8 +32,9 @@ const REACHED_BY_MANY = [
   'orchestration at once',
   'conversion market',
 ]
+const isEmbedded = inject('engine') === 'embedded'
 // The embedded store has one session and waits for the disk.
-const ROUNDS = inject('engine') === 'embedded' ? 40 : 150
+const ROUNDS = isEmbedded ? 40 : 150
 const reached = new Set<string>()
 let crashes = 0
 
@@ -52,8 +53,8 @@ it.each(Array.from({ length: numRuns }, (_, index) => seed + index))(
 )
 
 it('the simulation reaches the cases it is made for, and processes die in it', () => {
-  // One world may be without what most have.
-  const wanted = numRuns >= 50 ? [...REACHED, ...REACHED_BY_MANY] : REACHED
+  // One world may be without what most have, and short ones too.
+  const wanted = numRuns >= 50 && !isEmbedded ? [...REACHED, ...REACHED_BY_MANY] : REACHED
   expect(wanted.filter((name) => !reached.has(name))).toEqual([])
   expect(crashes).toBeGreaterThan(3 * numRuns)
 })

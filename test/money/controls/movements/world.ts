@@ -295,20 +295,20 @@ export class World {
     if (gates.length === 0) return
     const release = { gates, version, reason: 'checked' }
     try {
-      const released = await this.#inTransaction((transaction) =>
-        releaseOrchestration(transaction, 'operator', id, release, settings),
-      )
-      const text = released === undefined ? undefined : (JSON.parse(released) as { version: string })
-      // Without a closed gate the release changes nothing.
-      if (text === undefined || text.version === version) return
-      const { rows } = await sql<{ opened: readonly Gate[] }>`
-        select coalesce(deliveries.opened_gates, orchestrations.opened_gates) as opened
-        from orchestrations left join deliveries on orchestration_id = orchestrations.id where orchestrations.id = ${id}
-      `.execute(this.#options.dbs[0].tables())
-      const opened = rows[0]?.opened ?? []
-      if (gates.every((gate) => opened.includes(gate))) {
-        for (const gate of gates) this.movements.get(id)?.opened.add(gate)
-      } else if (opened.length > 0) this.violations.push(`a release of ${gates.join()} opened ${opened.join()}`)
+      const opened = await this.#inTransaction(async (transaction) => {
+        await releaseOrchestration(transaction, 'operator', id, release, settings)
+        // No row where the release changed nothing, because no gate is closed any more.
+        const { rows } = await sql<{ opened: readonly Gate[] }>`
+          select coalesce(deliveries.opened_gates, orchestrations.opened_gates) as opened
+          from orchestrations left join deliveries on orchestration_id = orchestrations.id
+          where orchestrations.id = ${id} and orchestrations.xmin = pg_current_xact_id()::xid
+        `.execute(transaction)
+        return rows[0]?.opened
+      })
+      if (opened === undefined) return
+      for (const gate of gates) this.movements.get(id)?.opened.add(gate)
+      if (!gates.every((gate) => opened.includes(gate)))
+        this.violations.push(`a release of ${gates.join()} opened ${opened.join()}`)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
     }
