@@ -1,71 +1,35 @@
 import { defineConfig } from 'vitest/config'
 import { FAST_STORE_STARTS, wasBuiltForThisRun } from './test/support/command-line.ts'
 import { findPostgresPrograms } from './test/support/postgres-programs.ts'
-import { ISOLATED_FILES, LongestFirst } from './test/support/test-runs.ts'
+import { ISOLATED_FILES, LongestFirst, suitesWithStore } from './test/support/test-runs.ts'
 
 /** Set by `npm run test:long`: long counts in the ordinary files, and the files that are nothing but long. */
 const long = process.env.TIDEGATE_LONG === '1'
 
 /**
- * What an engine of the store could do differently is tested on each: types, locks, losses of the store, the way of money
- * from its report to its delivery.
+ * What an engine of the store could do differently, and the way of money from its report to its delivery: on each engine
+ * in the whole run too. Its other suites with a store run on PostgreSQL where it is installed, which takes a third of the
+ * embedded store's processor time and serves callers at the same moment. The long run has every suite on each.
  */
 const ON_EACH_ENGINE = [
-  'test/service/doctor/decimals-check.test.ts',
-  'test/access/clients/{directory-loader,directory-nodes,key-encryption}.test.ts',
+  'test/access/clients/directory-loader.test.ts',
+  'test/access/clients/directory-nodes.test.ts',
+  'test/access/clients/key-encryption.test.ts',
   'test/access/events/events.test.ts',
-  'test/access/metering/usage.test.ts',
-  'test/access/webhook-endpoints/*.test.ts',
-  'test/money/controls/{gates,store-identity}.test.ts',
+  'test/access/webhook-endpoints/endpoints.test.ts',
+  'test/end-to-end/orchestration-story.test.ts',
+  'test/money/controls/gates.test.ts',
+  'test/money/controls/store-identity.test.ts',
   'test/money/deposits/crediting.test.ts',
-  'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
-  'test/money/ledger/{entries,ledger}.test.ts',
-  'test/streaming/gateway/events.test.ts',
-  'test/streaming/candles/{candles,replayed-day}.test.ts',
-  'test/streaming/markets/{commit-times,feed-lease-table}.test.ts',
-  'test/money/orchestrations/start.test.ts',
+  'test/money/ledger/entries.test.ts',
+  'test/money/ledger/ledger.test.ts',
   'test/money/orchestrations/pricing/price.test.ts',
+  'test/money/orchestrations/start.test.ts',
   'test/platform/store/creation-time.test.ts',
-]
-
-/**
- * Callers at the same moment, which the embedded store's one session serves in turn: on PostgreSQL where it is installed,
- * and in the long run on each.
- */
-const ON_POSTGRES_ALONE = [
-  'test/money/controls/movements.test.ts',
-  'test/money/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
-  'test/access/clients/{customer-search,directory-changes}.test.ts',
-  'test/money/destinations/{gate,migration,registration}.test.ts',
-  'test/money/deliveries/{manual,unknown-attempts,webhook-sender}.test.ts',
-  'test/money/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
-  'test/money/deposits/{bank-references,correct,identity,operator-actions,repayments,right-state}.test.ts',
-  'test/access/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
-  'test/money/orchestrations/{cancel,convert,kills,lock-order,orchestrations,runner,simulation,versions}.test.ts',
-  'test/rest/{creation-order,foreign-locks}.test.ts',
-  'test/money/limits/{concurrent,limits,oracle}.test.ts',
-  'test/money/rules/{rule-quotas,rules}.test.ts',
-  'test/money/screening/*.test.ts',
-  'test/money/transfers/*.test.ts',
-]
-
-/**
- * Anything else with a store could run on either. In the whole run these are on PostgreSQL, which takes a third of the
- * processor time of the embedded store; in the long run on each.
- */
-const FASTER_ON_POSTGRES = [
-  'test/money/accounts/{model,operator-routes,profiles,validation}.test.ts',
-  'test/money/destinations/{operator-routes,stolen-secret}.test.ts',
-  'test/adapters/fix-end-to-end.test.ts',
-  'test/service/listeners/operator-api.test.ts',
-  'test/access/clients/{oauth-clients,operator-routes,outside-issuer,receipt-keys,token-routes}.test.ts',
-  'test/money/deposit-instructions/routes.test.ts',
-  'test/money/deposits/sandbox.test.ts',
-  'test/service/api-docs/{fuzz,openapi}.test.ts',
-  'test/end-to-end/!(key-encryption|orchestration-story|store-outage).test.ts',
-  'test/streaming/gateway/{market-routes,operator-routes}.test.ts',
-  'test/rest/{hostile-bodies,isolation,page-bytes,paging,request-schemas}.test.ts',
-  'test/money/rules/{rule-approval,rule-validation}.test.ts',
+  'test/service/doctor/decimals-check.test.ts',
+  'test/streaming/candles/candles.test.ts',
+  'test/streaming/markets/commit-times.test.ts',
+  'test/streaming/markets/feed-lease-table.test.ts',
 ]
 
 /** Left to the long run whole: what costs most beside what other suites prove already in the ordinary one. */
@@ -76,23 +40,26 @@ const IN_THE_LONG_RUN_ALONE = [
   'test/hostile/{hostile-clients,hostile-peers,token-guessing,without-token}.test.ts',
 ]
 
-/** Of these, minutes each in the long run, and no suite tests an engine: on PostgreSQL alone there too. */
+/** Minutes each in the long run, and no suite tests an engine: on PostgreSQL alone there too. */
 const LONG_ON_ONE_ENGINE = [
   'test/money/controls/movements.test.ts',
   'test/money/destinations/stolen-secret.test.ts',
-  'test/end-to-end/{paused-reader,publication-kills,real-input,recorded-venues,relay-chain,simulator-stream}.test.ts',
+  'test/end-to-end/{paused-reader,publication-kills,real-input,recorded-venues,relay-chain,simulator-stream,store-outage}.test.ts',
 ]
 
 /** In the whole run, files share processes; a single file is one of the project `embedded` wherever it stands. */
 const isSharing = wasBuiltForThisRun
 /** Of the whole run; named on the command line, such a file runs. */
 const left = isSharing && !long ? IN_THE_LONG_RUN_ALONE : []
-const onPostgres = [...ON_EACH_ENGINE, ...ON_POSTGRES_ALONE, ...(isSharing ? FASTER_ON_POSTGRES : [])]
+const withStore = suitesWithStore()
+const withoutStore = ON_EACH_ENGINE.find((path) => !withStore.includes(path))
+if (withoutStore !== undefined) throw new Error(`${withoutStore} has no store`)
+const hasPostgres = findPostgresPrograms() !== undefined
+const all = ['test/**/*.test.ts']
 const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
 const TEMPLATE_ON_DEMAND = new URL('test/support/template-on-demand.ts', import.meta.url).pathname
 /** Of a process of tests, which makes much garbage: fewer collections save a twentieth of its processor time. */
 const FEW_COLLECTIONS = ['--max-semi-space-size=64']
-const hasPostgres = findPostgresPrograms() !== undefined
 
 export default defineConfig({
   test: {
@@ -121,7 +88,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'embedded',
-          include: [...(isSharing ? ISOLATED_FILES : ['test/**/*.test.ts']), ...(long ? ['test/**/*.long.ts'] : [])],
+          include: [...(isSharing ? ISOLATED_FILES : all), ...(long ? ['test/**/*.long.ts'] : [])],
           exclude: left,
           provide: { engine: 'embedded' },
         },
@@ -130,12 +97,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sharing a process',
-          include: isSharing ? ['test/**/*.test.ts'] : [],
-          exclude: [
-            ...ISOLATED_FILES,
-            ...(hasPostgres ? (long ? LONG_ON_ONE_ENGINE : [...ON_POSTGRES_ALONE, ...FASTER_ON_POSTGRES]) : []),
-            ...left,
-          ],
+          include: isSharing ? (hasPostgres && !long ? ON_EACH_ENGINE : all) : [],
+          exclude: [...ISOLATED_FILES, ...(hasPostgres && long ? LONG_ON_ONE_ENGINE : []), ...left],
           // The long counts of one file leave memory behind that costs the next one processor time.
           isolate: long,
           provide: { engine: 'embedded' },
@@ -145,8 +108,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: hasPostgres ? onPostgres : [],
-          exclude: left,
+          // One project for the whole run's files with a store and without: a process is reused for files of one project.
+          include: hasPostgres ? (isSharing && !long ? all : withStore) : [],
+          exclude: [...ISOLATED_FILES, ...left],
           isolate: !isSharing || long,
           provide: { engine: 'postgres' },
         },

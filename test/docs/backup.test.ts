@@ -51,7 +51,9 @@ function execute(lines: readonly string[], data: string, variables: Readonly<Rec
 
 async function start(data: string, flags: Flags): Promise<ServiceInside> {
   mkdirSync(data, { recursive: true, mode: 0o700 })
-  const service = await startServiceInside(data, [], { 'receipts.enabled': 'true', ...ALL_KEYS, ...flags })
+  // The embedded store, unless a server is named.
+  const all = { 'receipts.enabled': 'true', 'store.url': '', ...ALL_KEYS, ...flags }
+  const service = await startServiceInside(data, [], all)
   running.add(service)
   return service
 }

@@ -2,6 +2,8 @@
  * How `npm test` runs the test files: which of them share a process, and which are started first. A single file run
  * with vitest needs neither. In the long run each has its own process, and scripts/long-plan.mjs has the order.
  */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
@@ -52,16 +54,39 @@ const FIRST = [
   'test/streaming/links/link-nats.test.ts',
 ]
 
-/** One project after the other, because a process is reused only for files in the same project. */
+const ROOT = join(import.meta.dirname, '../..')
+const TEST_STORE = 'test/support/test-store.ts'
+
+/** The suites whose imports lead to a test's store: it has the engine that their project names. */
+export function suitesWithStore(): string[] {
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => join('test', path))
+  const importsOf = new Map(
+    files.map((path) => {
+      const imports = readFileSync(join(ROOT, path), 'utf8').matchAll(/ from '(\.[^']+)'/g)
+      return [path, [...imports].map(([, relative]) => join(dirname(path), relative as string))]
+    }),
+  )
+  const found = new Set([TEST_STORE])
+  for (let count = 0; count < found.size; ) {
+    count = found.size
+    for (const [path, imports] of importsOf) if (imports.some((each) => found.has(each))) found.add(path)
+  }
+  return [...found].filter((path) => path.endsWith('.test.ts')).sort()
+}
+
+/** Their order in a run: a process is reused only for files in the same project, and the last one's are mostly short. */
+const PROJECTS = ['embedded', 'sharing a process', 'postgres']
+
+/** One project after the other, and in each the longest files first. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     if (process.env.TIDEGATE_LONG === '1') return files
-    const place = ({ moduleId }: TestSpecification): number => {
+    const place = ({ project, moduleId }: TestSpecification): number => {
       const found = FIRST.findIndex((path) => moduleId.endsWith(path))
-      return found === -1 ? FIRST.length : found
+      return PROJECTS.indexOf(project.name) * (FIRST.length + 1) + (found === -1 ? FIRST.length : found)
     }
-    return (await super.sort(files)).sort((left, right) =>
-      left.project === right.project ? place(left) - place(right) : left.project.name < right.project.name ? -1 : 1,
-    )
+    return (await super.sort(files)).sort((left, right) => place(left) - place(right))
   }
 }
