@@ -5,7 +5,7 @@
  *
  * Message numbers follow from versions: the message for the complete book at version v has the number 4v, and a message
  * with executions only, up to version v, has the number 4v - 3. A version without anything to publish has no message.
- * Its book is that of the last version with one.
+ * Its book and executions are those of the last version with one, and have its numbers.
  */
 import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 
@@ -69,9 +69,11 @@ export class PublicationLog {
     return NUMBERS_PER_VERSION * ((this.#publishedAt(version) ?? version) - this.#epoch.base)
   }
 
-  /** Number of a message with executions only, up to a version. */
+  /** Number of a message with executions only, up to a version: before that of the version's complete book. */
   executionSeq(version: number): number {
-    return NUMBERS_PER_VERSION * (version - this.#epoch.base - 1) + 1
+    const { base } = this.#epoch
+    const published = Math.max(this.#publishedAt(version) ?? version, base + 1)
+    return NUMBERS_PER_VERSION * (published - base - 1) + 1
   }
 
   /** The origin of a version's book, `EPOCH.SEQ`. Undefined when no longer known. */

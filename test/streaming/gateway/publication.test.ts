@@ -80,6 +80,23 @@ describe('the exact text', () => {
     expect(returned).toContain('"stream":{"epoch":"aOLAjWsn","seq":24,"prev":17}')
   })
 
+  test('numbers ascend where a lagging relay is notified of a miss after a commit that publishes nothing', () => {
+    const { stream, connect } = open({ settings: { outboxBytesMax: 2_000 } })
+    stream.snapshot()
+    const { client } = connect(undefined, 100)
+    stream.lose()
+    for (let count = 0; count < 20; count++) {
+      stream.update([], [{ price: 100, amount: 1, id: `T${count}` }])
+      stream.clock.advance(1)
+    }
+    stream.miss()
+    stream.snapshot()
+    const numbers = client.read().map((text) => (JSON.parse(text) as { stream: { seq: number } }).stream.seq)
+    // The miss is in version 22, and version 23 has the same book.
+    expect(numbers.slice(-2)).toEqual([85, 88])
+    expect(numbers).toEqual(numbers.toSorted((left, right) => left - right))
+  })
+
   test('a change of nothing that is published sends no message', () => {
     const { stream, connect } = open({ depth: 1 })
     stream.snapshot()
