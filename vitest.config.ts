@@ -22,7 +22,6 @@ const ON_EACH_ENGINE = [
   'test/money/controls/store-identity.test.ts',
   'test/money/deposits/crediting.test.ts',
   'test/money/ledger/entries.test.ts',
-  'test/money/ledger/ledger.test.ts',
   'test/money/orchestrations/pricing/price.test.ts',
   'test/money/orchestrations/start.test.ts',
   'test/platform/store/creation-time.test.ts',
