@@ -9,8 +9,11 @@ import { captureLog } from '../support/captured-log.ts'
 import { bodiesWith, HOSTILE_VALUES, type Schema } from '../support/hostile-bodies.ts'
 import { type DeclaredRoute, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 
-/** Client and server together; before the limits a rejected mebibyte took up to 440 ms, and the worst one 97 s. */
-const CPU_MILLISECONDS_MAX = 150
+/**
+ * Client and server together. On an idle machine a mebibyte takes up to 130 ms, and on a busy one, whose processor
+ * time counts more, twice as much. Before the limits a rejected one took up to 440 ms idle, and the worst one 97 s.
+ */
+const CPU_MILLISECONDS_MAX = 300
 /**
  * The compiler and the garbage collector run at any time: the minimum of this many measurements of a request counts.
  */
