@@ -1,6 +1,6 @@
 /**
- * How `npm test` runs the test files: which of them share a process, and which are started first. A single file run
- * with vitest needs neither. In the long run each has its own process, and scripts/long-plan.mjs has the order.
+ * How the test files are run: which of them have a store, which share a process in `npm test`, and which it starts
+ * first. In the long run each has its own process, and scripts/long-plan.mjs has the order.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -79,7 +79,7 @@ export function suitesWithStore(): string[] {
 /** Their order in a run: a process is reused only for files in the same project, and the last one's are mostly short. */
 const PROJECTS = ['embedded', 'sharing a process', 'postgres']
 
-/** One project after the other, and in each the longest files first. */
+/** One project after the other, and in each the longest files first, in `npm test`. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     if (process.env.TIDEGATE_LONG === '1') return files
