@@ -4,7 +4,8 @@
  * number of connections, markets separated by commas. Prints `ready` when all have subscribed.
  */
 import { randomBytes } from 'node:crypto'
-import { createConnection } from 'node:net'
+import { once } from 'node:events'
+import { openStream } from './open-stream.ts'
 
 const [port = '', token = '', count = '', markets = ''] = process.argv.slice(2)
 
@@ -23,28 +24,11 @@ function frameOf(text: string): Buffer {
   return Buffer.concat([head, payload])
 }
 
-function open(): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = createConnection(Number(port), '127.0.0.1')
-    socket.on('error', reject)
-    socket.once('data', (data) => {
-      const status = data.toString('latin1', 0, 12)
-      if (status !== 'HTTP/1.1 101') reject(new Error(data.toString()))
-      socket.write(frameOf(request))
-      socket.once('data', () => resolve())
-      socket.on('data', () => undefined)
-    })
-    const head = [
-      'GET / HTTP/1.1',
-      `Host: 127.0.0.1:${port}`,
-      'Upgrade: websocket',
-      'Connection: Upgrade',
-      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
-      'Sec-WebSocket-Version: 13',
-      `Authorization: Bearer ${token}`,
-    ]
-    socket.write(`${head.join('\r\n')}\r\n\r\n`)
-  })
+async function open(): Promise<void> {
+  const socket = await openStream(Number(port), token)
+  socket.write(frameOf(request))
+  await once(socket, 'data')
+  socket.on('data', () => undefined)
 }
 
 for (let opened = 0; opened < Number(count); opened++) await open()

@@ -6,11 +6,12 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createConnection, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { canSharePorts } from '../src/platform/http/shared-port.ts'
 import { OperatorApi, startVerb, temporaryFolder, tokenOf } from '../test/support/running-service.ts'
+import { openStream } from './open-stream.ts'
 import type { BenchResult } from './result.ts'
 import { ServiceProcesses } from './service-processes.ts'
 
@@ -116,29 +117,8 @@ async function openAll(port: number, tokens: readonly string[]): Promise<readonl
   const sockets: Socket[] = []
   const left = [...tokens]
   const work = async (): Promise<void> => {
-    for (let token = left.pop(); token !== undefined; token = left.pop()) sockets.push(await open(port, token))
+    for (let token = left.pop(); token !== undefined; token = left.pop()) sockets.push(await openStream(port, token))
   }
   await Promise.all(Array.from({ length: UNDER_WAY_MAX }, work))
   return sockets
-}
-
-function open(port: number, token: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = createConnection(port, '127.0.0.1')
-    socket.on('error', reject)
-    socket.once('data', (data) => {
-      if (data.toString('latin1', 9, 12) === '101') resolve(socket.resume())
-      else reject(new Error(data.toString()))
-    })
-    const head = [
-      'GET / HTTP/1.1',
-      `Host: 127.0.0.1:${port}`,
-      'Upgrade: websocket',
-      'Connection: Upgrade',
-      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
-      'Sec-WebSocket-Version: 13',
-      `Authorization: Bearer ${token}`,
-    ]
-    socket.write(`${head.join('\r\n')}\r\n\r\n`)
-  })
 }
