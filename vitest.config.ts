@@ -42,7 +42,10 @@ const IN_THE_LONG_RUN_ALONE = [
 /** Minutes each in the long run, and no suite tests an engine: on PostgreSQL alone there too. */
 const LONG_ON_ONE_ENGINE = [
   'test/money/controls/movements.test.ts',
+  'test/money/deposits/right-state.test.ts',
   'test/money/destinations/stolen-secret.test.ts',
+  'test/rest/{creation-order,hostile-bodies,isolation}.test.ts',
+  'test/service/api-docs/fuzz.test.ts',
   'test/end-to-end/{paused-reader,publication-kills,real-input,recorded-venues,relay-chain,simulator-stream,store-outage}.test.ts',
 ]
 

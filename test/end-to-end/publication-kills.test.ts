@@ -30,7 +30,7 @@ import {
 
 const IS_LONG = process.env.TIDEGATE_LONG === '1'
 /** Of each process. */
-const KILLS = Number(process.env.TIDEGATE_KILLS ?? 30)
+const KILLS = Number(process.env.TIDEGATE_KILLS ?? 20)
 /** After this time no more processes are killed. */
 const MINUTES_MAX = Number(process.env.TIDEGATE_KILLS_MINUTES ?? Number.POSITIVE_INFINITY)
 const PUSHED = 'BTCUSD'

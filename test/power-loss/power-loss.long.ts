@@ -9,7 +9,7 @@ import { hasCompiler, type Simulation, simulate } from './simulation.ts'
 
 const SEED = seedOf(20_261_123)
 /** Of 100 disks. */
-const RUNS = Number(process.env.TIDEGATE_POWER_LOSS_RUNS ?? 2)
+const RUNS = Number(process.env.TIDEGATE_POWER_LOSS_RUNS ?? 1)
 const MISTAKE_DISKS = 40
 
 const MISTAKES: Readonly<Record<string, Partial<Simulation>>> = {

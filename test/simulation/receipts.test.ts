@@ -1,12 +1,13 @@
 /** Receipts in the simulation of the streaming service: whatever links, processes and clients do, none accuses a client. */
 import { expect, it } from 'vitest'
 import { note } from '../support/note.ts'
+import { seedOf } from '../support/property.ts'
 import { newReceiptIssuer, proofOf, signerOf } from '../support/receipts.ts'
 import { plan } from './plan.ts'
 import { World } from './world.ts'
 
 const long = process.env.TIDEGATE_LONG === '1'
-const first = long ? Date.now() % 1_000_000_000 : 1
+const first = seedOf(1)
 const issuer = newReceiptIssuer()
 const seeds = Array.from({ length: long ? 50 : 2 }, (_, index) => first + index)
 
