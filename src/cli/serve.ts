@@ -2,11 +2,12 @@
 import type { Command } from 'commander'
 import { createSystemClock } from '../platform/base/clock.ts'
 import { createLog, type Log } from '../platform/base/log.ts'
-import type { Service, ServiceAddresses } from '../service/compose.ts'
+import type { Service } from '../service/compose.ts'
 import type { ConfigResult } from '../service/config/load.ts'
 import { nodeProblem } from '../service/doctor/node-version.ts'
 import { type Running, runUntilSignal } from '../service/process/lifecycle.ts'
 import { startWatchdog } from '../service/process/watchdog.ts'
+import type { ListenerAddresses } from '../service/start-listeners.ts'
 import { type ConfiguredMarket, isSimulated } from '../streaming/market/configured-market.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './options/config-flags.ts'
 
@@ -61,6 +62,6 @@ export function withReload(service: Service, read: () => ConfigResult): Running 
 }
 
 /** The line for waiting scripts: the actual addresses, also when a port is 0. */
-export function readyLine({ http, ws, operator, ingest }: ServiceAddresses): string {
+export function readyLine({ http, ws, operator, ingest }: ListenerAddresses): string {
   return `${JSON.stringify({ ready: true, http, ws, operator, ingest, pid: process.pid })}\n`
 }

@@ -18,13 +18,11 @@ import { SET_BY_PROGRAM } from './config/settings-in-force.ts'
 import { createVerifier } from './config/token-issuer.ts'
 import { createDemoPage } from './pages/demo-page.ts'
 import { createAccess, startAccess, startDemoClient } from './parts/access/access.ts'
-import { startEvents } from './parts/access/start-events.ts'
-import { createUsageWriter, startMeteringUpkeep } from './parts/access/start-metering.ts'
-import { startNotices } from './parts/access/start-notices.ts'
-import { startWebhooks } from './parts/access/start-webhooks.ts'
+import { startAccessWorkers } from './parts/access/start-workers.ts'
+import { createUsageWriter } from './parts/access/usage-writer.ts'
 import { createMoney } from './parts/money/money.ts'
 import { startLedger } from './parts/money/start-ledger.ts'
-import { startWorkers } from './parts/money/start-workers.ts'
+import { startMoneyWorkers } from './parts/money/start-workers.ts'
 import type { Parts, ServiceOptions } from './parts/parts.ts'
 import { createIngest, startIngestListener } from './parts/streaming/start-ingest.ts'
 import { createStreaming, startStreaming } from './parts/streaming/streaming.ts'
@@ -32,26 +30,12 @@ import { checkDescriptorLimit } from './process/descriptors.ts'
 import { Lifecycle, type Stoppable } from './process/lifecycle.ts'
 import { waitFor } from './process/store-wait.ts'
 import { createReloadCounter, reload } from './reload.ts'
-import { startOperatorListener, startPublicListener } from './start-listeners.ts'
+import { type ListenerAddresses, startOperatorListener, startPublicListener } from './start-listeners.ts'
 import { startReadiness } from './start-readiness.ts'
 import { openWatchedStore, startStore } from './start-store.ts'
 
-export interface ServiceAddresses {
-  /** The public listener's bound address. */
-  readonly http: string
-  /** The stream's bound address: on the public listener, or on its own port. */
-  readonly ws: string
-  readonly operator: string
-  /** The publishers' address, absent without `ingest.port`. */
-  readonly ingest?: string
-  /** The address for customers: `http.public_url`, or the listener's. */
-  readonly publicUrl: string
-  /** The stream's address for customers: `stream.public_url`, or that of its own port. Empty: that of `publicUrl`. */
-  readonly streamUrl: string
-}
-
 export interface Service extends Stoppable {
-  readonly addresses: ServiceAddresses
+  readonly addresses: ListenerAddresses
   /** Applies a reloaded configuration's live settings, and logs the keys that need a restart. */
   reload(result: ConfigResult): void
   /** Creates the demo client unless `existing` credentials are still valid. Resolves when this node accepts it. */
@@ -127,14 +111,9 @@ async function startParts(parts: Parts): Promise<Service> {
   await usage.start()
   await startStreaming(parts, db, streaming)
   if (hasRole(config, 'worker')) {
-    await startNotices(parts, db)
-    startEvents(parts, db)
-    startMeteringUpkeep(parts, db)
-    await startWebhooks(parts, db, access.encryptionKey)
-  }
-  if (money !== undefined && hasRole(config, 'worker')) {
-    const { encryptionKey } = access
-    await startWorkers({ ...parts, db, encryptionKey, ...money })
+    const workerParts = { ...parts, db, encryptionKey: access.encryptionKey }
+    await startAccessWorkers(workerParts)
+    if (money !== undefined) await startMoneyWorkers({ ...workerParts, ...money })
   }
   const { local } = streaming
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())

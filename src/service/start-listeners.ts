@@ -22,6 +22,20 @@ import { type OwnStream, startStream } from './parts/streaming/start-stream.ts'
 import type { Streaming } from './parts/streaming/streaming.ts'
 import type { Store } from './start-store.ts'
 
+export interface ListenerAddresses {
+  /** The public listener's bound address. */
+  readonly http: string
+  /** The stream's bound address: on the public listener, or on its own port. */
+  readonly ws: string
+  readonly operator: string
+  /** The publishers' address, absent without `ingest.port`. */
+  readonly ingest?: string
+  /** The address for customers: `http.public_url`, or the listener's. */
+  readonly publicUrl: string
+  /** The stream's address for customers: `stream.public_url`, or that of its own port. Empty: that of `publicUrl`. */
+  readonly streamUrl: string
+}
+
 /** What the listeners show and change. */
 interface Served {
   readonly store: Store

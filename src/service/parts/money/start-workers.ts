@@ -13,12 +13,12 @@ import { waitFor } from '../../process/store-wait.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import { type ScreeningParts, startScreening } from './screening.ts'
 
-export interface WorkerParts extends ScreeningParts {
+export interface MoneyWorkerParts extends ScreeningParts {
   readonly converter: Converter
 }
 
 /** Requires a store with the current schema, and the markets. */
-export async function startWorkers(parts: WorkerParts): Promise<void> {
+export async function startMoneyWorkers(parts: MoneyWorkerParts): Promise<void> {
   const runner = new OrchestrationRunner({ ...parts, ...parts.converter })
   runner.start()
   parts.lifecycle.started('orchestration runner', () => runner.stop())
@@ -27,7 +27,7 @@ export async function startWorkers(parts: WorkerParts): Promise<void> {
   await startScreening(parts)
 }
 
-async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
+async function startSandboxExecutor(parts: MoneyWorkerParts): Promise<void> {
   const executor = new SandboxExecutor({ ...parts, owners: deliveryOwners(parts.current) })
   await waitFor(
     parts,
@@ -37,7 +37,7 @@ async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
   parts.lifecycle.started('deliveries', () => executor.stop())
 }
 
-async function startSender(parts: WorkerParts): Promise<void> {
+async function startSender(parts: MoneyWorkerParts): Promise<void> {
   const { current, lifecycle } = parts
   const sender = createWebhookSender({
     ...parts,

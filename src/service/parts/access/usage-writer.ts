@@ -1,7 +1,6 @@
-/** Starts what writes and keeps the clients' usage. */
+/** Creates what writes the clients' usage. */
 import { hostname } from 'node:os'
 import type { Meter } from '../../../access/metering/meter.ts'
-import { startUsageUpkeep } from '../../../access/metering/usage-upkeep.ts'
 import { UsageWriter } from '../../../access/metering/usage-writer.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -14,8 +13,6 @@ import type { Lifecycle } from '../../process/lifecycle.ts'
 
 interface MeteringParts {
   readonly config: Config
-  /** The current configuration, which a reload replaces. */
-  readonly current: { readonly config: Config }
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
@@ -31,10 +28,4 @@ export function createUsageWriter(parts: MeteringParts, db: Db, hub: () => Hub):
   const writer = new UsageWriter({ ...parts, db, node, prepare: () => countAligned(hub().markets, clock) })
   lifecycle.started('metering', () => writer.stop())
   return writer
-}
-
-/** Requires a store with the current schema. */
-export function startMeteringUpkeep({ clock, log, lifecycle, current }: MeteringParts, db: Db): void {
-  const upkeep = startUsageUpkeep({ db, clock, log, days: () => current.config['metering.retention_days'] })
-  lifecycle.started('usage upkeep', () => upkeep.stop())
 }
