@@ -6,8 +6,8 @@
 
 /** The page's headings, as they are shown. */
 const MESSAGES = 'Messages of the publisher'
-const SNAPSHOT = 'SNAPSHOT: the state after message seq'
-const UPDATE = 'UPDATE: changes of the book, with the trades that caused them'
+const SNAPSHOT = 'SNAPSHOT'
+const UPDATE = 'UPDATE'
 const ORDERS = 'Order by order'
 const HEARTBEATS = 'Heartbeats'
 const REACTIONS = 'What Tidegate does with them'
