@@ -10,7 +10,7 @@ const SNAPSHOT = 'SNAPSHOT'
 const UPDATE = 'UPDATE'
 const ORDERS = 'Order by order'
 const HEARTBEATS = 'Heartbeats'
-const REACTIONS = 'What Tidegate does with them'
+const REACTIONS = 'Reactions'
 const PULL = 'Pull'
 const PUSH = 'Push'
 
