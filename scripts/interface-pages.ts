@@ -133,27 +133,38 @@ ${table(['call', 'what it does', 'role'], rows)}
 /** Options shared by this many verbs are listed once. */
 const COMMON_VERBS_MIN = 10
 
+/** A verb that has all options of an earlier one, at least this many, refers to it. */
+const SHARED_MIN = 3
+
 function commandPage(): string {
   const program = createProgram()
-  const verbs = verbsOf(program, 'tidegate')
+  const all = verbsOf(program, '')
   const counts = new Map<string, number>()
-  for (const { options } of verbs) for (const row of options) counts.set(row, (counts.get(row) ?? 0) + 1)
+  for (const { options } of all) for (const row of options) counts.set(row, (counts.get(row) ?? 0) + 1)
   const common = [...counts].filter(([, count]) => count >= COMMON_VERBS_MIN).map(([row]) => row)
-  const sections = verbs.map(({ title, description, example, options }) => {
-    const own = options.filter((row) => !common.includes(row))
-    const shown = example === undefined ? [] : ['', '```sh', example, '```']
-    return [`## ${title}`, '', description, '', ...own, ...shown].join('\n')
-  })
+  const verbs = all.map((verb) => ({ ...verb, options: verb.options.filter((row) => !common.includes(row)) }))
+  const sections = verbs.map((verb, index) => verbSection(verb, verbs.slice(0, index)))
   return `${NOTICE}
 # The command line
 
-Every verb with its arguments, its options and an example. \`--help\` after a verb shows the same with more examples. Verbs that
-read the configuration accept each [setting](configuration.md) as an option. Options of most verbs, listed only here:
+Every verb of \`tidegate\`, with its arguments and options, and an example if it takes options. \`--help\` after a verb shows more
+examples. Verbs that read the configuration accept each [setting](configuration.md) as an option. Customers and clients are
+given by id or name, clients also as \`CUSTOMER/CLIENT\`. Options of most verbs, listed only here:
 
 ${common.join('\n')}
 
 ${sections.join('\n\n')}
 `
+}
+
+/** @param above the verbs before it on the page */
+function verbSection({ title, description, example, options }: Verb, above: readonly Verb[]): string {
+  const holds = (rows: readonly string[]) => rows.length >= SHARED_MIN && rows.every((row) => options.includes(row))
+  const like = above.find((verb) => holds(verb.options))
+  const rows = options.filter((row) => !like?.options.includes(row))
+  const list = like === undefined ? rows : [`- the options of ${like.title}`, ...rows]
+  const shown = example === undefined ? '' : `\`\`\`sh\n${example}\n\`\`\``
+  return [`## ${title}`, description, list.join('\n'), shown].filter((part) => part !== '').join('\n\n')
 }
 
 interface Verb {
@@ -167,7 +178,7 @@ interface Verb {
 /** Every verb with an action, at any depth. */
 function verbsOf(command: Command, path: string): Verb[] {
   return command.commands.flatMap((child) => {
-    const childPath = `${path} ${child.name()}`
+    const childPath = `${path} ${child.name()}`.trim()
     return child.commands.length > 0 ? verbsOf(child, childPath) : [verbOf(child, childPath)]
   })
 }
@@ -182,20 +193,21 @@ function verbOf(command: Command, path: string): Verb {
   return {
     title: `\`${[path, ...words].join(' ')}\``,
     description: asText(sentence(command.description())),
-    example: exampleOf(command),
+    example: exampleOf(command, path),
     options: rows.flatMap(([name, meaning]) => (meaning === '' ? [] : [`- \`${name}\`: ${asText(meaning)}`])),
   }
 }
 
-/** The help text's first example. */
-function exampleOf(command: Command): string | undefined {
+/** The help text's first example, unless it is the verb with values for its arguments only. */
+function exampleOf(command: Command, path: string): string | undefined {
   let help = ''
   const write = (text: string) => {
     help += text
   }
   // A command is an emitter, which its types do not show. Its help text is what it writes for this event.
   ;(command as unknown as EventEmitter).emit('afterHelp', { error: false, command, write })
-  return /^ *\$ (.*)$/m.exec(help)?.[1]
+  const example = /^ *\$ (.*)$/m.exec(help)?.[1]
+  return example?.startsWith(`tidegate ${path}`) && !example.includes(' --') ? undefined : example
 }
 
 function placeOf(argument: Argument): string {

@@ -30,8 +30,8 @@ export function registerCheckConfig(program: Command): void {
   const command = program
     .command('check-config')
     .description('shows the effective configuration with secrets masked, or every problem with its key')
-    .option('--json', 'one JSON object instead of a table')
-    .option('--offline', 'contacts neither the venues about the markets’ sources nor the store about assets’ decimals')
+    .option('--json', 'JSON instead of a table')
+    .option('--offline', 'asks neither the venues about sources nor the store about decimals')
     .addHelpText(
       'after',
       `

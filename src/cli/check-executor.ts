@@ -53,11 +53,9 @@ export function registerCheckExecutor(program: Command): void {
   program
     .command('check-executor')
     .summary('checks a payment endpoint')
-    .description(
-      'Tests whether a payment endpoint could pay a delivery twice, and reports every violated rule by name.',
-    )
+    .description('Tests whether a payment endpoint could pay a delivery twice, and names every violated rule.')
     .argument('<url>', 'endpoint address, as in deliveries.webhook_url')
-    .requiredOption('--secret-file <file>', 'file with the secret for signing requests (whsec_...)')
+    .requiredOption('--secret-file <file>', 'file with the signing secret (whsec_...)')
     .option('--restart <command>', 'restarts the endpoint, and then requests every delivery again')
     .option(
       '--memory-seconds <seconds>',

@@ -78,22 +78,18 @@ export function registerCheckPublisher(program: Command, environment: CommandEnv
   program
     .command('check-publisher')
     .summary('checks an engine’s published book')
-    .description('Tests an engine’s published book, and reports every broken rule by name.')
+    .description('Tests an engine’s published book, and names every violated rule.')
     .argument('[url]', 'the engine’s address, like wss://engine.internal:9001/')
     .option(
       '--listen <address>',
       '[HOST:]PORT on which to wait for the engine (default host: 127.0.0.1)',
       listenAddress,
     )
-    .requiredOption(
-      '--market <symbol>',
-      'a market, as SYMBOL or SYMBOL:PRICE_DECIMALS:AMOUNT_DECIMALS (may be repeated)',
-      addMarket,
-    )
+    .requiredOption('--market <symbol>', 'SYMBOL or SYMBOL:PRICE_DECIMALS:AMOUNT_DECIMALS (may be repeated)', addMarket)
     .option('--token <token>', 'bearer token')
     .option('--token-file <file>', 'file with the bearer token')
     .option('--seconds <seconds>', 'how long messages are only observed', positiveInteger, 15)
-    .option('--restart <command>', 'command that restarts the engine and returns')
+    .option('--restart <command>', 'restarts the engine and returns')
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((url: string | undefined, options: CheckPublisherOptions) => stayAlive(check(url, options, environment)))

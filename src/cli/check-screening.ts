@@ -32,9 +32,9 @@ export function registerCheckScreening(program: Command): void {
   program
     .command('check-screening')
     .summary('checks a screening hook')
-    .description('Tests how a screening hook answers, and reports every violated rule by name.')
+    .description('Tests how a screening hook answers, and names every violated rule.')
     .argument('<url>', 'the hook’s address, as in screening.url')
-    .requiredOption('--secret-file <file>', 'file with the secret for signing requests (whsec_...)')
+    .requiredOption('--secret-file <file>', 'file with the signing secret (whsec_...)')
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((url: string, options: CheckScreeningOptions) => stayAlive(check(url, options)))

@@ -31,9 +31,9 @@ export function registerCheckWebhook(program: Command): void {
   program
     .command('check-webhook')
     .summary('checks a webhook endpoint')
-    .description('Tests how a customer’s webhook endpoint answers events, and reports every violated rule by name.')
+    .description('Tests how a customer’s webhook endpoint answers events, and names every violated rule.')
     .argument('<url>', 'the endpoint’s address')
-    .requiredOption('--secret-file <file>', 'file with the secret for signing requests (whsec_...)')
+    .requiredOption('--secret-file <file>', 'file with the signing secret (whsec_...)')
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((url: string, options: CheckWebhookOptions) => stayAlive(check(url, options)))

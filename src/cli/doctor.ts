@@ -50,8 +50,8 @@ const STORE_CHECKS = ['store', 'migrations']
 export function registerDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('checks this installation, while the service runs and while it does not')
-    .option('--json', 'one JSON object instead of lines')
+    .description('checks this installation, whether the service runs or not')
+    .option('--json', 'JSON instead of lines')
     .option('--operator-url <url>', 'the running service’s operator API address, when operator.port is 0')
     .addHelpText(
       'after',

@@ -50,7 +50,7 @@ export function registerExport(program: Command, environment: CommandEnvironment
     .description('Writes recorded books and trades as CSV or Parquet, one file per market and day.')
     .argument('<path>', 'a recording, or a service’s recording folder')
     .addOption(new Option('--format <format>', 'format of the files').choices(['csv', 'parquet']).makeOptionMandatory())
-    .requiredOption('--out <folder>', 'folder for the files, created when it is missing')
+    .requiredOption('--out <folder>', 'folder for the files, created if missing')
     .addOption(
       new Option('--layout <layout>', 'columns of the files').choices(['tidegate', 'tardis']).default('tidegate'),
     )
@@ -60,9 +60,9 @@ export function registerExport(program: Command, environment: CommandEnvironment
     )
     .option('--market <symbol>', 'only this market')
     .option('--from <time>', 'first time, like 2026-01-31T12:00:00Z')
-    .option('--to <time>', 'time to end at, not included')
+    .option('--to <time>', 'end, not included')
     .option('--gzip', 'with csv: compressed files')
-    .option('--json', 'the result as one JSON object')
+    .option('--json', 'the result as JSON')
     .addHelpText('after', HELP)
   command.action((path: string) => runExport(path, command.opts<ExportFlags>(), environment))
 }

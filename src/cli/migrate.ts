@@ -19,7 +19,7 @@ const ACTOR = 'migrate'
 export function registerMigrate(program: Command): void {
   const command = program
     .command('migrate')
-    .description('applies missing migrations to the store (serve does so itself with an embedded store)')
+    .description('applies missing migrations (serve does so itself with an embedded store)')
     .option(
       '--replace-keys',
       'when the encryption key is lost or leaked: revokes every token and client secret, and creates new keys',

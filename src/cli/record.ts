@@ -48,7 +48,7 @@ export function registerRecord(program: Command, environment: CommandEnvironment
     .summary('records the markets’ sources to a file')
     .description('Records the configured markets, commit by commit, to a file for `replay`.')
     .argument('<file>', 'file to write')
-    .option('--duration <time>', 'how long to record, like 90s, 10m, 2h (default: until a signal)', durationSeconds)
+    .option('--duration <time>', 'duration, like 90s, 10m, 2h (default: until a signal)', durationSeconds)
     .option('--force', 'replaces an existing file')
     .option('--json', 'a summary as JSON at the end')
     .addHelpText('after', HELP)

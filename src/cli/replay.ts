@@ -24,11 +24,11 @@ export function registerReplay(program: Command): void {
     .summary('serves a recording, or describes it')
     .description('Serves recorded markets as `demo` serves simulated ones.')
     .argument('<file>', 'a file written by `record`')
-    .option('--speed <number>', 'speed, as a multiple of real time')
-    .option('--from <place>', 'start position: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
+    .option('--speed <number>', 'multiple of real time')
+    .option('--from <place>', 'start: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
     .option('--loop', 'restarts at the end')
     .option('--info', 'describes the file and serves nothing')
-    .option('--json', 'with --info: as one JSON object')
+    .option('--json', 'with --info: as JSON')
     .addHelpText(
       'after',
       `

@@ -51,10 +51,10 @@ export function registerTorture(program: Command, environment: CommandEnvironmen
   program
     .command('torture')
     .summary('tests how a client reacts')
-    .description('Plays what a service may do to a client, and reports every wrong reaction by name.')
+    .description('Plays what a service may do to a client, and names every wrong reaction.')
     .argument('[command...]', 'the client under test with its arguments, after `--`')
-    .option('--credentials <file>', 'where the credentials are written', './torture-client.json')
-    .option('--port <port>', 'port on 127.0.0.1 (default: any free one)', positiveInteger, 0)
+    .option('--credentials <file>', 'file for the credentials', './torture-client.json')
+    .option('--port <port>', 'port on 127.0.0.1 (0 = any free one)', positiveInteger, 0)
     .option('--markets <symbols>', 'markets, comma-separated', marketList, ['BTCUSD', 'ETHUSD', 'SOLUSD'])
     .option('--pace <factor>', 'how many times faster than real time', positiveInteger, 1)
     .option('--only <name>', 'play this scenario (may be repeated)', addScenario)

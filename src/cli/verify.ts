@@ -79,17 +79,17 @@ export function registerVerify(program: Command, environment: CommandEnvironment
   program
     .command('verify')
     .summary('checks a service from outside')
-    .description('Rebuilds a service’s books from its stream and reports every violated rule by name.')
+    .description('Rebuilds a service’s books from its stream, and names every violated rule.')
     .argument('[markets...]', 'market symbols, like BTCUSD')
-    .option('--url <url>', 'the service’s base address, like http://127.0.0.1:8080')
-    .option('--credentials <file>', 'credentials file, formatted like data/demo-client.json')
+    .option('--url <url>', 'base address, like http://127.0.0.1:8080')
+    .option('--credentials <file>', 'credentials, formatted like data/demo-client.json')
     .option('--seconds <seconds>', 'how long to check', positiveInteger, 30)
     .option(
       '--heartbeat-seconds <seconds>',
       'heartbeat interval (default: learned from the first gaps)',
       positiveInteger,
     )
-    .option('--save <file>', 'write every message to a new file, one per line, as prove reads them (uses tidegate.v1)')
+    .option('--save <file>', 'write every message to a new file for prove (uses tidegate.v1)')
     .option(
       '--rest',
       'also compare books, trades and candles over REST with the stream (scope exchange:read_marketdata, tidegate.v1). ' +

@@ -26,13 +26,13 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list',
-        description: 'lists customers, the newest first',
+        description: 'lists customers',
         example: 'customer list --limit 1000',
         method: 'GET',
         path: '/customers',
         options: [
-          { flags: '--name <name>', description: 'only the one with this name' },
-          { flags: '--search <text>', description: 'only those whose name begins so, in upper or lower case' },
+          { flags: '--name <name>', description: 'only this name' },
+          { flags: '--search <text>', description: 'only names with this beginning, ignoring case' },
         ],
         query: ({ options }) => ({ name: textOf(options.name), search: textOf(options.search) }),
         columns: ['id', 'name', 'enabled', 'streaming', 'plan', 'created_at'],
@@ -40,7 +40,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'show <customer>',
-        description: 'shows one customer, by id or name',
+        description: 'shows one customer',
         example: 'customer show acme',
         named: ['customer'],
         method: 'GET',
@@ -97,12 +97,12 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists notices, the newest first, with what was sent or still waits',
+        description: 'lists notices, with what was sent or still waits',
         example: 'notice list --status WAITING',
         method: 'GET',
         path: '/notices',
         options: [
-          { flags: '--customer <customer>', description: 'only this customer’s, by id or name', named: 'customer' },
+          { flags: '--customer <customer>', description: 'only this customer’s', named: 'customer' },
           { flags: '--status <status>', description: 'only those with a send in this state' },
         ],
         query: ({ options }) => ({ customer_id: textOf(options.customer), status: textOf(options.status) }),
@@ -152,10 +152,10 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list <customer>',
-        description: 'lists a customer’s clients, the newest first',
+        description: 'lists a customer’s clients',
         example: 'client list acme',
         named: ['customer'],
-        options: [{ flags: '--name <name>', description: 'only the one with this name' }],
+        options: [{ flags: '--name <name>', description: 'only this name' }],
         query: ({ options }) => ({ name: textOf(options.name) }),
         method: 'GET',
         path: '/customers/:id/clients',
@@ -164,7 +164,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'show <client>',
-        description: 'shows one client, by id or name, with its valid secrets’ ids',
+        description: 'shows one client, with its valid secrets’ ids',
         example: 'client show acme/feed',
         named: ['client'],
         method: 'GET',
@@ -191,7 +191,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           { flags: '--no-scopes', description: 'remove all its scopes' },
           {
             flags: '--publish-markets <symbols>',
-            description: 'replaces the markets it may publish, separated by commas (an empty text removes all)',
+            description: 'replaces the markets it may publish, separated by commas ("" for none)',
             read: listOf,
           },
           { flags: '--plan <plan>', description: 'a plan of its own, which narrows its customer’s' },
@@ -235,7 +235,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists signing keys, the newest first',
+        description: 'lists signing keys',
         example: 'key list',
         method: 'GET',
         path: '/signing-keys',
@@ -271,7 +271,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists receipt keys, the newest first',
+        description: 'lists receipt keys',
         example: 'receipt-key list',
         method: 'GET',
         path: '/receipt-keys',

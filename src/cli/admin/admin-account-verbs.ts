@@ -2,13 +2,13 @@
 import { type AdminNoun, type AdminOption, onOrOff, textOf } from './admin-verb.ts'
 
 const LIST_OPTIONS: readonly AdminOption[] = [
-  { flags: '--customer <customer>', description: 'only for this customer, by id or name', named: 'customer' },
-  { flags: '--status <statuses>', description: 'only those with one of these comma-separated summary statuses' },
-  { flags: '--identity <id>', description: 'only for this primary identity' },
-  { flags: '--created-from <time>', description: 'only those created then or later, like 2006-01-02T15:04:05Z' },
-  { flags: '--created-before <time>', description: 'only those created earlier' },
-  { flags: '--updated-from <time>', description: 'only those updated then or later' },
-  { flags: '--updated-before <time>', description: 'only those updated earlier' },
+  { flags: '--customer <customer>', description: 'only this customer’s', named: 'customer' },
+  { flags: '--status <statuses>', description: 'only these summary statuses, separated by commas' },
+  { flags: '--identity <id>', description: 'only this primary identity’s' },
+  { flags: '--created-from <time>', description: 'created then or later, like 2006-01-02T15:04:05Z' },
+  { flags: '--created-before <time>', description: 'created earlier' },
+  { flags: '--updated-from <time>', description: 'updated then or later' },
+  { flags: '--updated-before <time>', description: 'updated earlier' },
 ]
 
 export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
@@ -18,7 +18,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists accounts, the newest first',
+        description: 'lists accounts',
         example: 'account list --customer acme --status PENDING',
         method: 'GET',
         path: '/accounts',
@@ -63,16 +63,16 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'note <id>',
-        description: 'adds a note about an account, which only operators see',
+        description: 'adds a note, which only operators see',
         example: 'account note ACCOUNT_ID --text "the passport has expired"',
         method: 'POST',
         path: '/accounts/:id/notes',
-        options: [{ flags: '--text <text>', description: 'the note, 1 to 2000 characters', isRequired: true }],
+        options: [{ flags: '--text <text>', description: '1 to 2000 characters', isRequired: true }],
         body: ({ options }) => ({ text: options.text }),
       },
       {
         usage: 'notes <id>',
-        description: 'lists the notes about an account, the newest first',
+        description: 'lists the notes about an account',
         example: 'account notes ACCOUNT_ID --order ASC',
         method: 'GET',
         path: '/accounts/:id/notes',
@@ -96,7 +96,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list <customer>',
-        description: 'lists a customer’s profiles, the newest first',
+        description: 'lists a customer’s profiles',
         example: 'profile list acme',
         named: ['customer'],
         method: 'GET',

@@ -32,7 +32,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
         options: [
           {
             flags: '--file <file>',
-            description: 'file with one address per line, at most 1000',
+            description: 'one address per line, at most 1000',
             read: readLines,
             isRequired: true,
           },

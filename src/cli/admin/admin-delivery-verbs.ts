@@ -5,7 +5,7 @@ import { type AdminNoun, pick, textOf } from './admin-verb.ts'
 
 const ATTEMPT = {
   flags: '--attempt <number>',
-  description: 'attempt number, as `delivery show` shows it',
+  description: 'attempt number in `delivery show`',
   read: attemptNumber,
   isRequired: true,
 } as const
@@ -29,18 +29,18 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists deliveries, the newest first',
+        description: 'lists deliveries',
         example: 'delivery list --status NEEDS_OPERATOR --order ASC',
         method: 'GET',
         path: '/deliveries',
         options: [
           {
             flags: '--status <status>',
-            description: 'only WAITING, CLAIMED, SENT, SETTLED, FAILED or NEEDS_OPERATOR ones',
+            description: 'WAITING, CLAIMED, SENT, SETTLED, FAILED or NEEDS_OPERATOR',
           },
-          { flags: '--profile <id>', description: 'only for this profile' },
-          { flags: '--orchestration <id>', description: 'only for this orchestration' },
-          { flags: '--executor <name>', description: 'only those last claimed by this executor' },
+          { flags: '--profile <id>', description: 'only this profile’s' },
+          { flags: '--orchestration <id>', description: 'only this orchestration’s' },
+          { flags: '--executor <name>', description: 'last claimed by this executor' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),

@@ -7,7 +7,7 @@ import { RELEASE_OPTIONS, releaseBody } from './release-options.ts'
 
 const REASON: AdminOption = {
   flags: '--reason <text>',
-  description: 'the reason, to be stored with the deposit',
+  description: 'why, stored with the deposit',
   isRequired: true,
 }
 const FIAT_NETWORK_NAMES: readonly string[] = FIAT_NETWORKS
@@ -85,18 +85,18 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists deposits, the newest first',
+        description: 'lists deposits',
         example: 'deposit list --unattributed true',
         method: 'GET',
         path: '/deposits',
         options: [
-          { flags: '--status <status>', description: 'only PENDING, COMPLETED or FAILED ones' },
-          { flags: '--secondary-status <status>', description: 'only HELD, REJECTED, REVERSED or RETURNED ones' },
-          { flags: '--disposition <code>', description: 'only those with this disposition' },
-          { flags: '--customer <id|name>', description: 'only for this customer', named: 'customer' },
-          { flags: '--profile <id>', description: 'only for this profile' },
+          { flags: '--status <status>', description: 'PENDING, COMPLETED or FAILED' },
+          { flags: '--secondary-status <status>', description: 'HELD, REJECTED, REVERSED or RETURNED' },
+          { flags: '--disposition <code>', description: 'only this disposition' },
+          { flags: '--customer <id|name>', description: 'only this customer’s', named: 'customer' },
+          { flags: '--profile <id>', description: 'only this profile’s' },
           { flags: '--asset <symbol>', description: 'only this asset' },
-          { flags: '--unattributed <true|false>', description: 'only those without a profile, or with one' },
+          { flags: '--unattributed <true|false>', description: 'without a profile, or with one' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),

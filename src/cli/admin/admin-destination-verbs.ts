@@ -8,15 +8,15 @@ export const DESTINATION_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists destinations, the newest first',
+        description: 'lists destinations',
         example: 'destination list --status PENDING --order ASC',
         method: 'GET',
         path: '/destinations',
         options: [
-          { flags: '--status <status>', description: 'only PENDING, ACTIVE, REJECTED or DELETED ones' },
-          { flags: '--kind <kind>', description: 'only CRYPTO or FIAT ones' },
+          { flags: '--status <status>', description: 'PENDING, ACTIVE, REJECTED or DELETED' },
+          { flags: '--kind <kind>', description: 'CRYPTO or FIAT' },
           { flags: '--customer <customer>', description: 'only this customer’s', named: 'customer' },
-          { flags: '--unverified', description: 'only those that a migration made from rules, for review' },
+          { flags: '--unverified', description: 'only those that a migration made from rules' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),
@@ -55,7 +55,7 @@ export const DESTINATION_NOUNS: readonly AdminNoun[] = [
         options: [
           {
             flags: '--usable-at <time>',
-            description: 'another time from which it is usable. A second operator must confirm',
+            description: 'usable from then. A second operator must confirm',
           },
           { flags: '--reason <text>', description: 'why, required with --usable-at' },
         ],
@@ -66,7 +66,7 @@ export const DESTINATION_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'reject <id>',
-        description: 'makes a destination REJECTED, which is final: nothing is paid to it',
+        description: 'makes a destination REJECTED, which is final',
         example: 'destination reject DESTINATION_ID --reason "the owner is not known"',
         method: 'POST',
         path: '/destinations/:id/reject',

@@ -8,13 +8,13 @@ export const EVENT_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'tail <customer>',
-        description: 'shows a customer’s events as they happen, until it is stopped (Ctrl-C)',
+        description: 'shows a customer’s events as they happen, until Ctrl-C',
         example: 'event tail acme --after 1200 --types transfer.deposit.completed',
         named: ['customer'],
         method: 'GET',
         path: '/customers/:id/events',
         options: [
-          { flags: '--after <sequence>', description: 'begins after this sequence (default: after the last one)' },
+          { flags: '--after <sequence>', description: 'begins after this sequence (default: the last)' },
           { flags: '--types <types>', description: 'only these types, separated by commas' },
         ],
         isTail: true,

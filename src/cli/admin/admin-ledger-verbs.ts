@@ -49,10 +49,10 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
           { flags: '--profile <id>', description: 'the profile', isRequired: true },
           {
             flags: '--from <time>',
-            description: 'start, like 2006-01-02T15:04:05Z, or a day: its start in UTC',
+            description: 'start, like 2006-01-02T15:04:05Z, or a day in UTC',
             isRequired: true,
           },
-          { flags: '--to <time>', description: 'end, itself not in the period', isRequired: true },
+          { flags: '--to <time>', description: 'end, not included', isRequired: true },
           { flags: '--csv', description: 'comma-separated values, on a terminal too' },
         ],
         query: ({ options }) => ({ from: timeOf(options.from), to: timeOf(options.to) }),
@@ -108,14 +108,14 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list',
-        description: 'lists entries, the newest first',
+        description: 'lists entries',
         example: 'ledger entry list --kind write_off',
         method: 'GET',
         path: '/ledger/entries',
         options: [
           { flags: '--kind <kind>', description: 'only this kind' },
-          { flags: '--reference <text>', description: 'only the one with this reference' },
-          { flags: '--profile <id>', description: 'only for this profile' },
+          { flags: '--reference <text>', description: 'only this reference' },
+          { flags: '--profile <id>', description: 'only this profile’s' },
         ],
         query: ({ options }) => ({
           kind: textOf(options.kind),

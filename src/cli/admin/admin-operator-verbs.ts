@@ -9,7 +9,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'whoami',
-        description: 'shows the operator for the token in use, and the calls allowed by the role',
+        description: 'shows the token’s operator, and the calls its role allows',
         example: 'operator whoami',
         method: 'GET',
         path: '/session',
@@ -35,7 +35,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list',
-        description: 'lists operators, the newest first',
+        description: 'lists operators',
         example: 'operator list',
         method: 'GET',
         path: '/operators',
@@ -92,13 +92,13 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists requests, the newest first',
+        description: 'lists requests',
         example: 'change-request list --status PENDING',
         method: 'GET',
         path: '/change-requests',
         options: [
-          { flags: '--status <status>', description: 'only PENDING, CONFIRMED, DECLINED, FAILED or EXPIRED ones' },
-          { flags: '--subject <id>', description: 'only those about this record' },
+          { flags: '--status <status>', description: 'PENDING, CONFIRMED, DECLINED, FAILED or EXPIRED' },
+          { flags: '--subject <id>', description: 'only this record’s' },
         ],
         query: ({ options }) => ({ status: textOf(options.status), subject: textOf(options.subject) }),
         columns: ['id', 'status', 'summary', 'subject', 'requested_by', 'decided_by', 'created_at', 'expires_at'],

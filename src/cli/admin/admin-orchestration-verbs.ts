@@ -9,25 +9,25 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists orchestrations, the newest first',
+        description: 'lists orchestrations',
         example: 'orchestration list --waiting-for HOLD',
         method: 'GET',
         path: '/orchestrations',
         options: [
-          { flags: '--status <statuses>', description: 'only PROCESSING, COMPLETED or FAILED ones' },
+          { flags: '--status <statuses>', description: 'PROCESSING, COMPLETED or FAILED' },
           {
             flags: '--waiting-for <reasons>',
             description:
-              'only those waiting for PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, APPROVAL, DESTINATION, LIMIT, SCREENING, PAUSED or OPERATOR',
+              'PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, APPROVAL, DESTINATION, LIMIT, SCREENING, PAUSED or OPERATOR',
           },
           {
             flags: '--customer <customer>',
-            description: 'only for this customer, by id or name',
+            description: 'only this customer’s',
             named: 'customer',
           },
-          { flags: '--profile <id>', description: 'only for this profile' },
-          { flags: '--rule <id>', description: 'only for this rule' },
-          { flags: '--deposit <id>', description: 'only for this deposit' },
+          { flags: '--profile <id>', description: 'only this profile’s' },
+          { flags: '--rule <id>', description: 'only this rule’s' },
+          { flags: '--deposit <id>', description: 'only this deposit’s' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),
@@ -58,7 +58,7 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'retry <id>',
-        description: 'starts a FAILED one again, as a new one, with the returned money',
+        description: 'retries a FAILED one as a new one, with the returned money',
         example: 'orchestration retry ORCHESTRATION_ID',
         method: 'POST',
         path: '/orchestrations/:id/retry',

@@ -84,7 +84,7 @@ export const PLAN_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'delete <plan>',
-        description: 'deletes a plan that no customer and no client has',
+        description: 'deletes a plan that no customer or client has',
         example: 'plan delete basic',
         method: 'DELETE',
         path: '/plans/:name',

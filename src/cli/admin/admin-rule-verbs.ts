@@ -8,11 +8,11 @@ export const RULE_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists rules, the newest first',
+        description: 'lists rules',
         example: 'rule list --status PENDING --order ASC',
         method: 'GET',
         path: '/rules',
-        options: [{ flags: '--status <status>', description: 'only ACTIVE, DELETED, PENDING or REJECTED ones' }],
+        options: [{ flags: '--status <status>', description: 'ACTIVE, DELETED, PENDING or REJECTED' }],
         query: ({ options }) => ({ status: textOf(options.status) }),
         columns: [
           'id',
@@ -47,7 +47,7 @@ export const RULE_NOUNS: readonly AdminNoun[] = [
         example: 'rule reject RULE_ID --reason "the payee is not known"',
         method: 'POST',
         path: '/rules/:id/reject',
-        options: [{ flags: '--reason <text>', description: 'why, to be kept with the rule', isRequired: true }],
+        options: [{ flags: '--reason <text>', description: 'why, kept with the rule', isRequired: true }],
         body: ({ options }) => ({ reason: options.reason }),
       },
       {
@@ -59,16 +59,16 @@ export const RULE_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'note <id>',
-        description: 'adds a note about a rule, which only operators see',
+        description: 'adds a note, which only operators see',
         example: 'rule note RULE_ID --text "the payee was checked"',
         method: 'POST',
         path: '/rules/:id/notes',
-        options: [{ flags: '--text <text>', description: 'the note, 1 to 2000 characters', isRequired: true }],
+        options: [{ flags: '--text <text>', description: '1 to 2000 characters', isRequired: true }],
         body: ({ options }) => ({ text: options.text }),
       },
       {
         usage: 'notes <id>',
-        description: 'lists the notes about a rule, the newest first',
+        description: 'lists the notes about a rule',
         example: 'rule notes RULE_ID --order ASC',
         method: 'GET',
         path: '/rules/:id/notes',

@@ -8,14 +8,14 @@ export const SCREENING_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists screenings, the newest first',
+        description: 'lists screenings',
         example: 'screening list --status HELD',
         method: 'GET',
         path: '/screening',
         options: [
           { flags: '--status <status>', description: 'PENDING, ALLOWED, HELD, REJECTED or CLOSED' },
-          { flags: '--customer <id>', description: 'only for this customer' },
-          { flags: '--movement <id>', description: 'only for this deposit or orchestration' },
+          { flags: '--customer <id>', description: 'only this customer’s' },
+          { flags: '--movement <id>', description: 'only this deposit’s or orchestration’s' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),

@@ -9,15 +9,15 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists all nodes’ live connections, the newest first',
+        description: 'lists all nodes’ live connections',
         example: 'connection list --client acme/feed',
         method: 'GET',
         path: '/connections',
         options: [
-          { flags: '--client <client>', description: 'only for this client, by id or name', named: 'client' },
+          { flags: '--client <client>', description: 'only this client’s', named: 'client' },
           {
             flags: '--customer <customer>',
-            description: 'only for this customer, by id or name',
+            description: 'only this customer’s',
             named: 'customer',
           },
         ],
@@ -125,7 +125,7 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
         path: '/markets/:symbol/book',
         options: [
           { flags: '--depth <levels>', description: 'levels per side, 1 to 1000 (default: 100)' },
-          { flags: '--at <time>', description: 'the book as published at a time which the node has recorded' },
+          { flags: '--at <time>', description: 'the book as published at a recorded time' },
           { flags: '--executions <count>', description: 'with --at: the last executions before it, up to 1000' },
         ],
         query: ({ options }) => ({

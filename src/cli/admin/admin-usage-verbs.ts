@@ -17,8 +17,8 @@ export const USAGE_NOUNS: readonly AdminNoun[] = [
         path: '/usage',
         isPaged: true,
         options: [
-          { flags: '--from <time>', description: 'start, or a day: its start in UTC (default: the month’s first)' },
-          { flags: '--to <time>', description: 'end, itself not in the period (default: now)' },
+          { flags: '--from <time>', description: 'start, or a day in UTC (default: the month’s first)' },
+          { flags: '--to <time>', description: 'end, not included (default: now)' },
           {
             flags: '--group-by <groups>',
             description: 'customer, client, market, channel, day, hour, separated by commas',

@@ -69,7 +69,7 @@ export interface AdminNoun {
 
 const PAGE_OPTIONS: readonly AdminOption[] = [
   { flags: '--limit <number>', description: 'maximum records per page, 1 to 1000' },
-  { flags: '--order <ASC|DESC>', description: 'sort by creation time' },
+  { flags: '--order <ASC|DESC>', description: 'sort by creation time (default: DESC, the newest first)' },
   { flags: '--page-cursor <cursor>', description: 'the previous page’s next_page_cursor' },
 ]
 

@@ -29,13 +29,13 @@ const AUDIT: AdminNoun = {
   verbs: [
     {
       usage: 'list',
-      description: 'lists changes, the newest first',
+      description: 'lists changes',
       example: 'audit list --limit 20 --subject CUSTOMER_ID',
       method: 'GET',
       path: '/audit',
       options: [
-        { flags: '--subject <id>', description: 'only changes of this record' },
-        { flags: '--actor <name>', description: 'only changes by this actor' },
+        { flags: '--subject <id>', description: 'only this record’s' },
+        { flags: '--actor <name>', description: 'only this actor’s' },
       ],
       query: ({ options }) => ({ subject: textOf(options.subject), actor: textOf(options.actor) }),
       columns: ['created_at', 'actor', 'action', 'subject', 'detail'],

@@ -3,7 +3,7 @@ import { type AdminNoun, type AdminOption, type Given, pick } from './admin-verb
 
 const TYPES: AdminOption = {
   flags: '--types <types>',
-  description: 'event types that it receives, separated by commas (empty: all that its client may read)',
+  description: 'event types, separated by commas (empty: all that its client may read)',
 }
 
 export const WEBHOOK_NOUNS: readonly AdminNoun[] = [
@@ -13,7 +13,7 @@ export const WEBHOOK_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list <customer>',
-        description: 'lists a customer’s webhook endpoints, the newest first',
+        description: 'lists a customer’s webhook endpoints',
         example: 'webhook-endpoint list acme',
         named: ['customer'],
         method: 'GET',
@@ -38,7 +38,7 @@ export const WEBHOOK_NOUNS: readonly AdminNoun[] = [
         options: [
           {
             flags: '--client <client>',
-            description: 'it receives what this client may read, by id or name',
+            description: 'it receives what this client may read',
             named: 'client',
             isRequired: true,
           },
@@ -69,7 +69,7 @@ export const WEBHOOK_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'delete <endpoint-id>',
-        description: 'deletes a webhook endpoint: nothing more is sent to it',
+        description: 'deletes a webhook endpoint',
         example: 'webhook-endpoint delete ENDPOINT_ID',
         method: 'DELETE',
         path: '/webhook-endpoints/:id',
@@ -92,7 +92,7 @@ export const WEBHOOK_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'deliveries <endpoint-id>',
-        description: 'lists the requests to an endpoint, the newest first',
+        description: 'lists the requests to an endpoint',
         example: 'webhook-endpoint deliveries ENDPOINT_ID --limit 20',
         method: 'GET',
         path: '/webhook-endpoints/:id/deliveries',

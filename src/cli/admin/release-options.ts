@@ -7,7 +7,7 @@ export const RELEASE_OPTIONS: readonly AdminOption[] = [
     description: 'ACCOUNT_BLOCKED, RECEIVABLE, LIMIT, REVIEW or OPERATOR_HOLD: a closed gate that it may pass',
     isRequired: true,
   },
-  { flags: '--seen <version>', description: 'the record’s version, as show printed it', isRequired: true },
+  { flags: '--seen <version>', description: 'the version printed by show', isRequired: true },
   { flags: '--reason <text>', description: 'why', isRequired: true },
 ]
 

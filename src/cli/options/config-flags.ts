@@ -14,7 +14,7 @@ import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../../serv
 /** Largest configuration file, and largest file with a secret. Values have their own limits, in characters. */
 const FILE_BYTES_MAX = 4_194_304
 
-export const CONFIG_MEANING = 'YAML file with configuration keys (default: the file in TIDEGATE_CONFIG)'
+export const CONFIG_MEANING = 'YAML configuration file (default: the one in TIDEGATE_CONFIG)'
 
 /** Adds the configuration options to a verb. */
 export function addConfigFlags(command: Command): Command {
@@ -41,7 +41,7 @@ export function addFeedFlags(command: Command, args: readonly string[]): void {
 }
 
 const TAKE_OVER =
-  'takes over a data folder whose lock names another host. Make sure first that no process runs there, or both lose writes'
+  'takes over a data folder locked by another host. Make sure first that no process runs there, or both lose writes'
 
 /** Adds `--take-over`: replaces the lock of an ended process on another machine. */
 export function addTakeOverFlag(command: Command): Command {
