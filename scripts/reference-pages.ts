@@ -25,8 +25,13 @@ export function referencePages(): [path: string, text: string][] {
   ]
 }
 
-/** Stated once above the table. */
-const FRACTION_DIGITS = ', at most 3 fraction digits'
+/** Stated once above the table, with the words left in its cells. */
+const STATED_ONCE: readonly (readonly [text: string, left: string])[] = [
+  [', at most 3 fraction digits', ''],
+  ['whole number from ', ''],
+  [' (http only on a loopback address) without user name and password', ''],
+  ['one secret, or two separated by a space, each `whsec_` and 24 to 64 random bytes in base64', 'one or two secrets'],
+]
 
 /** Stands for the other key where rules are compared. */
 const OTHER = '\0'
@@ -46,7 +51,7 @@ const FEED_MEMBERS = [
   ['`url`', 'WebSocket address. Default: the kind’s'],
   [
     '`rest_url`',
-    'HTTP API address without a path. Default: the kind’s. A feed whose name is not a kind sets both addresses or neither, because both must belong to the same exchange',
+    'HTTP API address without a path. Default: the kind’s. A feed whose name is not a kind sets both addresses or neither',
   ],
 ]
 
@@ -60,12 +65,12 @@ function configurationPage(): string {
     const secret = row.secret ? ' Secret.' : ''
     const live = row.live === true ? ' Live.' : ''
     const meaning = `${sentence(row.meaning)}${live}${secret}`
-    return [`\`${key}\``, shown(key, row), row.accepts.replace(/^an? /, '').replace(FRACTION_DIGITS, ''), meaning]
+    return [`\`${key}\``, shown(key, row), accepted(row), meaning]
   })
   const assets = SETTINGS.assets.initial.map((asset) => [
     `\`${asset.symbol}\``,
     String(asset.decimals),
-    asset.networks.join(', ') || 'none: a bank currency',
+    asset.networks.join(', ') || 'none',
   ])
   const relations = relationsByRule().map(([rule, keys]) => `- ${listed(keys.map((key) => `\`${key}\``))} ${rule}.`)
   return `${NOTICE}
@@ -81,19 +86,22 @@ Each setting takes its value from the first of these sources that contains it:
 4. the default.
 
 SIGHUP makes a running service reload all sources, with the same flags. It applies *Live* keys at once and reads the public
-and ingest listeners’ certificates again. The log names every other changed key, which keeps its old value until the next
-start. A configuration with a problem changes nothing, and the log contains the reason. The same applies to a file that looks
+and ingest listeners’ certificates again. The log names other changed keys, which keep their values until the next start.
+A configuration with a problem changes nothing, and the log contains the reason. The same applies to a file that looks
 truncated: an empty one that would change values, or one without markets while the service has some (to serve none,
 restart). Markets are added and removed without closing a connection. The subscribers of a removed or changed market get
 \`{"type":"unsubscribe","channels":[{"type":…,"params":…,"success":true}]}\`.
 
-Flags and variables take lists as YAML or JSON text. Seconds and \`replay.speed\` may have up to 3 fraction digits. Unknown
-keys in flags and files are errors, unknown \`TIDEGATE_\` variables warnings. \`tidegate check-config\` shows the effective
-configuration, or every problem at once.
+Flags and variables take lists as YAML or JSON text. Unknown keys in flags and files are errors, unknown \`TIDEGATE_\` variables
+warnings. \`tidegate check-config\` shows the effective configuration, or every problem at once.
+
+Ranges without a unit contain whole numbers. Seconds and \`replay.speed\` may have up to 3 fraction digits. An https address has
+no user name and password, and may be http on a loopback address. Each webhook secret is \`whsec_\` and 24 to 64 random bytes in
+base64, and a space separates two.
 
 ${table(['key', 'default', 'accepts', 'meaning'], rows)}
 
-Between keys:
+Between keys (a problem’s message also gives the reason):
 
 ${relations.join('\n')}
 
@@ -105,8 +113,6 @@ metrics, \`/readyz\` and recordings. Several feeds can have the same kind:
 \`\`\`yaml
 feeds:
   binance-us: {kind: binance, url: "wss://stream.binance.us:9443/stream", rest_url: "https://api.binance.us"}
-markets:
-  - {symbol: BTCUSDT, base_asset: BTC, quote_asset: USDT, price_decimals: 2, amount_decimals: 8, depth: 100, sources: [binance:BTCUSDT, binance-us:BTCUSDT]}
 \`\`\`
 
 ${table(['member', 'meaning'], FEED_MEMBERS)}
@@ -170,20 +176,14 @@ markets:
 At most ${MARKETS_MAX} markets. Without markets, the service serves only REST, and \`/readyz\` reports it. Only
 \`demo\` has default markets: ${listed(DEMO_DEFAULTS.markets.map(({ symbol }) => symbol))} from the simulator.
 
-The source \`simulator\` invents its prices. It is refused unless \`simulator.allowed\` is true (as in \`demo\`). Its
-markets are marked in \`/readyz\`, as \`tidegate_market_simulated\` 1, and in \`GET /v2/markets\` as \`"simulated": true\`.
+The source \`simulator\` invents its prices. Its markets are marked in \`/readyz\`, as \`tidegate_market_simulated\` 1, and in
+\`GET /v2/markets\` as \`"simulated": true\`.
 
 ## Assets
 
 An asset is \`{symbol, decimals, networks}\`: capital letters and digits, 0 to 18 fraction digits in amounts, and its crypto
 networks. An asset without networks is a bank currency, deposited and withdrawn over
 ${listed(FIAT_NETWORKS.map((name) => `\`${name}\``))}. The crypto networks are ${listed(CRYPTO_NETWORK_NAMES.map((name) => `\`${name}\``))}.
-
-\`\`\`yaml
-assets:
-  - {symbol: USD, decimals: 2, networks: []}
-  - {symbol: USDC, decimals: 6, networks: [ETHEREUM, SOLANA]}
-\`\`\`
 
 The default:
 
@@ -230,8 +230,13 @@ Close codes: [the stream](stream.md#close-codes).
 
 function shown(key: string, row: Setting<unknown>): string {
   if (key === 'markets' || key === 'assets' || key === 'feeds') return 'see below'
-  if (row.initial === '' || (row.initial instanceof Map && row.initial.size === 0)) return '(empty)'
-  return `\`${String(row.show(row.initial))}\``
+  const value = row.show(row.initial)
+  const isEmpty = typeof value === 'object' && value !== null ? Object.keys(value).length === 0 : value === ''
+  return isEmpty ? '(empty)' : `\`${String(value)}\``
+}
+
+function accepted(row: Setting<unknown>): string {
+  return STATED_ONCE.reduce((words, [text, left]) => words.replace(text, left), row.accepts.replace(/^an? /, ''))
 }
 
 function sentence(words: string): string {
@@ -242,11 +247,16 @@ function listed(words: readonly string[], conjunction = 'and'): string {
   return words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(', ')} ${conjunction} ${words.at(-1)}`
 }
 
-/** The rules between keys. Those that differ only in the other key become one, and so do those for several keys. */
+/**
+ * The rules between keys, without their reasons. Those that differ only in the other key become one, and so do those for
+ * several keys. Those about this system are in the settings' meanings.
+ */
 function relationsByRule(): [rule: string, keys: string[]][] {
   const others = new Map<string, Set<string>>()
   for (const { key, other, rule } of RELATIONS) {
-    const form = `${key} ${rule.replaceAll(other, OTHER)}`
+    if (!rule.includes(other)) continue
+    const [bare = ''] = rule.split(': ')
+    const form = `${key} ${bare.replaceAll(other, OTHER)}`
     others.set(form, (others.get(form) ?? new Set()).add(other))
   }
   const keys = new Map<string, string[]>()

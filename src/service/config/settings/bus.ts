@@ -19,8 +19,7 @@ export const BUS_SETTINGS = {
       'address of NATS 2.9 or newer, which carries the books between processes. Empty = only this process has them',
   }),
   'feed.groups': list({
-    meaning:
-      'feed groups this process may lead (empty = all). With `bus.url`, one process leads a group at a time, and another permitted process takes over when it ends',
+    meaning: 'feed groups this process may lead (empty = all). With `bus.url`, one process leads a group at a time',
     accepts: `names of feed groups (${FEED_GROUP_RULE})`,
     fits: (entry) => FEED_GROUP.test(entry),
   }),

@@ -39,8 +39,7 @@ export const CONVERSION_SETTINGS = {
     min: 1,
     max: 3600,
     live: true,
-    meaning:
-      'how long the depth taken by a conversion is unavailable to other conversions. The book itself does not change',
+    meaning: 'how long the depth taken by a conversion is unavailable to other conversions',
   }),
   'conversion.notional_max': assetAmounts({
     live: true,

@@ -14,6 +14,6 @@ export const DELIVERIES_SETTINGS = {
   'deliveries.allow_private': toggle({
     initial: false,
     live: true,
-    meaning: 'whether `deliveries.webhook_url` may resolve to an address outside the public internet',
+    meaning: 'whether `deliveries.webhook_url` may resolve to a non-public address',
   }),
 } as const

@@ -6,8 +6,7 @@ export const DESTINATIONS_SETTINGS = {
     initial: true,
     live: true,
     isKeptByStore: true,
-    meaning:
-      'whether money leaves only to registered destinations. Deleted and rejected destinations are never paid, in both cases',
+    meaning: 'whether money leaves only to registered destinations. Deleted and rejected ones are never paid',
   }),
   'destinations.approval': choice({
     initial: 'required',

@@ -33,7 +33,7 @@ export const HTTP_SETTINGS = {
   }),
   'http.tls.key_file': text({
     initial: '',
-    meaning: 'PEM file with that certificate’s private key, without a passphrase',
+    meaning: 'that certificate’s private key (PEM), without a passphrase',
     accepts: 'a path',
     pattern: PATH,
   }),
@@ -57,14 +57,14 @@ export const HTTP_SETTINGS = {
     initial: 67_108_864,
     min: 1_048_576,
     max: 17_179_869_184,
-    meaning: 'limit for incomplete requests on all public connections together. Above it, the oldest are closed',
+    meaning: 'limit for all public connections’ incomplete requests. Above it, the oldest are closed',
   }),
   'http.drain_delay_seconds': seconds({
     initial: 0,
     min: 0,
     max: 3_600,
     live: true,
-    meaning: 'time between reporting not ready and closing the listener, for load balancers to notice',
+    meaning: 'time between reporting not ready and closing the listener',
   }),
 } as const
 

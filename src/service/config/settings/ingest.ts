@@ -26,14 +26,14 @@ export const INGEST_SETTINGS = {
   }),
   'ingest.tls.key_file': text({
     initial: '',
-    meaning: 'PEM file with that certificate’s private key, without a passphrase',
+    meaning: 'that certificate’s private key (PEM), without a passphrase',
     accepts: 'a path',
     pattern: PATH,
   }),
   'ingest.tls.client_ca_file': text({
     initial: '',
     meaning:
-      'PEM file with certificate authorities. Publishers then need a client certificate from one of them, besides the token. Empty = no client certificates',
+      'PEM file with authorities for client certificates, which publishers then need besides the token. Empty = none',
     accepts: 'a path',
     pattern: PATH,
   }),

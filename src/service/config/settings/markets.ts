@@ -8,11 +8,10 @@ export const MARKETS_SETTINGS = {
   markets: markets({
     initial: [],
     live: true,
-    meaning: 'this service’s markets and their sources (in demo: three simulated markets)',
+    meaning: 'this service’s markets and their sources',
   }),
   feeds: feeds({
-    meaning:
-      'connections to venues and publishers by name, for sources named NAME:SYMBOL. Each venue has a default feed with its name',
+    meaning: 'connections to venues and publishers by name, for sources named NAME:SYMBOL',
   }),
   'simulator.allowed': toggle({
     initial: false,

@@ -41,7 +41,7 @@ export const NOTICES_SETTINGS = {
   'notices.url': outsideAddress({
     initial: '',
     live: true,
-    meaning: 'address that receives every notice as a signed request, for the operator’s own systems. Empty = none',
+    meaning: 'address that receives every notice as a signed request. Empty = none',
   }),
   'notices.secrets': webhookSecrets('notices.url'),
 } as const

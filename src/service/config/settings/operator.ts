@@ -36,8 +36,7 @@ export const OPERATOR_SETTINGS = {
   }),
   'operator.oidc.issuer': issuer({
     initial: '',
-    meaning:
-      'OpenID Connect issuer for operators’ sign-in. An admin binds each operator to a subject. Empty = passwords only',
+    meaning: 'OpenID Connect issuer for operators’ sign-in. Empty = passwords only',
   }),
   'operator.oidc.client_id': text({
     initial: '',
@@ -66,7 +65,7 @@ export const OPERATOR_SETTINGS = {
   }),
   'operator.tls.key_file': text({
     initial: '',
-    meaning: 'PEM file with that certificate’s private key, without a passphrase',
+    meaning: 'that certificate’s private key (PEM), without a passphrase',
     accepts: 'a path',
     pattern: PATH,
   }),

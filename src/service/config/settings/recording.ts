@@ -16,6 +16,6 @@ export const RECORDING_SETTINGS = {
     min: 1,
     max: KEEP_HOURS_MAX,
     live: true,
-    meaning: 'hours a recording in recording.dir is kept after the end of its hour',
+    meaning: 'hours a recording is kept after its hour’s end',
   }),
 } as const

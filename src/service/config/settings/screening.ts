@@ -14,7 +14,7 @@ export const SCREENING_SETTINGS = {
   'screening.allow_private': toggle({
     initial: false,
     live: true,
-    meaning: 'whether `screening.url` may resolve to an address outside the public internet',
+    meaning: 'whether `screening.url` may resolve to a non-public address',
   }),
   'screening.valid_hours': integer({
     initial: 24,

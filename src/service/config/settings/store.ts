@@ -10,8 +10,7 @@ export const STORE_SETTINGS = {
   }),
   'store.url': databaseUrl({
     initial: '',
-    meaning:
-      'address of PostgreSQL 15 or newer, without a transaction pooler in between, because LISTEN is used. Empty = the embedded store',
+    meaning: 'address of PostgreSQL 15 or newer, without a transaction pooler. Empty = the embedded store',
   }),
   'store.connections_max': integer({
     initial: 10,

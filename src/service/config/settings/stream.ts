@@ -28,7 +28,7 @@ export const STREAM_SETTINGS = {
     values: ['all', 'wanted'],
     live: true,
     meaning:
-      'markets that this process follows over `bus.url`: `all`, or `wanted`, those wanted by a subscriber, request or conversion within the last 60 s. A feed always follows the markets that it may lead. Above 500 markets, the default is `wanted`',
+      'markets that this process follows over `bus.url`: `all`, or those `wanted` by a subscriber, request or conversion within the last 60 s. A feed also follows those that it may lead. Above 500 markets, the default is `wanted`',
   }),
   'stream.heartbeat_seconds': seconds({ initial: 1, min: 0.1, max: 3_600, meaning: 'time between heartbeats' }),
   'stream.ping_seconds': seconds({ initial: 15, min: 0.1, max: 3_600, meaning: 'time between protocol pings' }),
@@ -110,7 +110,7 @@ export const STREAM_SETTINGS = {
     min: 0,
     max: 1_000,
     meaning:
-      'milliseconds for which a connection’s data is gathered into one write. 0 = none: each event-loop tick’s data is written at its end',
+      'milliseconds for which a connection’s data is gathered into one write. 0 = until the event-loop tick’s end',
   }),
   'stream.executions_kept': integer({
     initial: 10_000,

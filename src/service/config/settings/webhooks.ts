@@ -5,7 +5,7 @@ export const WEBHOOKS_SETTINGS = {
   'webhooks.allow_private': toggle({
     initial: false,
     live: true,
-    meaning: 'whether customers’ webhook endpoints may have addresses outside the public internet, and plain HTTP',
+    meaning: 'whether customers’ webhook endpoints may have non-public addresses, and plain HTTP',
   }),
   'webhooks.endpoints_max': integer({
     initial: 10,
