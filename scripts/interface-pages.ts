@@ -101,16 +101,16 @@ function restPage({ tags, paths }: RestDocument): string {
   return `${NOTICE}
 # The REST API
 
-The public listener’s operations. A running service shows parameters, bodies and responses at \`/docs/\`, and
-[openapi.json](openapi.json) has the same for programs. [The first ten minutes](../tutorials/first-ten-minutes.md) explains
-tokens, lists and errors, [errors](errors.md) has every code.
+The public listener’s operations, with the token’s required scope. A running service shows parameters, bodies and responses at
+\`/docs/\`, and [openapi.json](openapi.json) has the same for programs. [The first ten minutes](../tutorials/first-ten-minutes.md)
+explains tokens, lists and errors, [errors](errors.md) has every code.
 
 ${sections.join('\n')}`
 }
 
 function authorisation(security: RestOperation['security']): string {
   const scopes = security.flatMap(({ token }) => token ?? [])
-  if (scopes.length > 0) return scopes.map((scope) => `scope \`${scope}\``).join(', ')
+  if (scopes.length > 0) return scopes.map((scope) => `\`${scope}\``).join(', ')
   if (security.some(({ client }) => client !== undefined)) return 'the client and its secret'
   return security.some(({ token }) => token !== undefined) ? 'any valid token' : 'none'
 }
