@@ -147,7 +147,7 @@ function commandPage(): string {
   return `${NOTICE}
 # The command line
 
-Every verb of \`tidegate\`, with its arguments and options, and an example if it takes options. \`--help\` after a verb shows more
+Every verb of \`tidegate\`, with its arguments and options, and often an example with options. \`--help\` after a verb shows more
 examples. Verbs that read the configuration accept each [setting](configuration.md) as an option. Customers and clients are
 given by id or name, clients also as \`CUSTOMER/CLIENT\`. Options of most verbs, listed only here:
 
