@@ -157,7 +157,7 @@ ${table(
     ],
     [
       '`aggregation`',
-      '`{policy, max_age_ms}`: precedence between crossing sources, `recency` (default) or `priority`, and the milliseconds without a book message before a source is excluded from [the book](../explanation/aggregated-books.md) (default: never)',
+      '`{policy, max_age_ms}`: precedence between crossing sources, `recency` (default) or `priority`, and the milliseconds without a book message before a source is excluded from [the book](../explanation/aggregated-books.md) (default: 15 s, or three times its usual gap if longer)',
     ],
   ],
 )}

@@ -123,8 +123,22 @@ describe('test files that share a process', () => {
 /** One row per file. */
 const MIGRATIONS = 'src/platform/store/migrations'
 const AREAS_MAX = 8
+const COMPOSE_LINES_MAX = 150
+/** As `wc -w` counts them. */
+const PAGES_WORDS_MAX = 80_000
+
+it(`the pages in docs/ have at most ${PAGES_WORDS_MAX} words`, () => {
+  const pages = [...productTexts()].filter(([path]) => /^docs\/.*\.md$/.test(path))
+  const words = pages.reduce((sum, [, text]) => sum + text.trim().split(/\s+/).length, 0)
+  expect(words).toBeGreaterThan(50_000)
+  expect(words).toBeLessThanOrEqual(PAGES_WORDS_MAX)
+})
 
 describe('the sources', () => {
+  it(`the sources have at most ${COMPOSE_LINES_MAX} lines that compose the service`, () => {
+    expect(tree.get('src/service/compose.ts')?.text.split('\n').length).toBeLessThanOrEqual(COMPOSE_LINES_MAX)
+  })
+
   it(`the sources have at most ${AREAS_MAX} areas`, () => {
     const areas = new Set([...tree.keys()].flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []))
     expect(areas.size).toBeLessThanOrEqual(AREAS_MAX)

@@ -13,13 +13,13 @@ export const ASSETS_SETTINGS = {
     live: true,
     meaning: 'the assets for addresses and rules, with their crypto networks',
   }),
-  'custody.bitcoin.xpub': accountKey('bitcoin', 'key for deposit addresses on BITCOIN'),
-  'custody.bitcoin_cash.xpub': accountKey('bitcoin_cash', 'key for deposit addresses on BITCOIN_CASH'),
-  'custody.litecoin.xpub': accountKey('litecoin', 'key for deposit addresses on LITECOIN'),
-  'custody.dogecoin.xpub': accountKey('dogecoin', 'key for deposit addresses on DOGECOIN'),
+  'custody.bitcoin.xpub': accountKey('bitcoin', 'extended public key for deposit addresses on BITCOIN'),
+  'custody.bitcoin_cash.xpub': accountKey('bitcoin_cash', 'extended public key for deposit addresses on BITCOIN_CASH'),
+  'custody.litecoin.xpub': accountKey('litecoin', 'extended public key for deposit addresses on LITECOIN'),
+  'custody.dogecoin.xpub': accountKey('dogecoin', 'extended public key for deposit addresses on DOGECOIN'),
   'custody.evm.xpub': accountKey(
     'evm',
-    'key for deposit addresses on ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB',
+    'extended public key for deposit addresses on ETHEREUM, POLYGON_POS, BASE, ARBITRUM_ONE, AVALANCHE and BNB',
   ),
 } as const
 
