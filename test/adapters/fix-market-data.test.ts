@@ -352,7 +352,7 @@ describe('Tidegate', () => {
     expect(stage.book.snapshots).toBe(2)
   })
 
-  it('Tidegate requests a snapshot of a message that it rejects, and gets it at once', async () => {
+  it('Tidegate rejects a message, requests a snapshot, and gets it at once', async () => {
     const stage = await start()
     stage.ingest.reject('BTCUSD')
     stage.ingest.requestSnapshot('BTCUSD')

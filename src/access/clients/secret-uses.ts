@@ -22,7 +22,7 @@ interface Use {
   readonly milliseconds: number
 }
 
-/** From the first use that is not stored yet. */
+/** Longest time from a use until it is stored. */
 const STORED_AFTER_MILLISECONDS = 60_000
 
 export class SecretUses {
@@ -37,10 +37,7 @@ export class SecretUses {
     this.#options = options
   }
 
-  /**
-   *
-   * @param hash the hash of a valid client secret
-   */
+  /** @param hash the hash of a valid client secret */
   note(clientId: string, hash: Buffer): void {
     const { clock } = this.#options
     const use = { clientId, hash: hash.toString('hex'), milliseconds: clock.wallInstant().milliseconds }

@@ -53,7 +53,7 @@ export const OperatorWithLink = Type.Object(
   { title: 'OperatorWithLink' },
 )
 
-/** Without a link when the operator was created with a subject, or is a machine. */
+/** A new operator. `setup_link` is absent for one that signs in at an issuer, and for a machine. */
 export const NewOperatorAnswer = Type.Object(
   {
     ...operatorMembers,

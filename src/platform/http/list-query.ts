@@ -37,7 +37,7 @@ export interface ListQuery<Parameters extends ListParameters> {
   readonly limit: number
   readonly order: 'ASC' | 'DESC'
   readonly pageCursor?: string
-  /** The filters as a cursor is bound to them. */
+  /** The filters, in the form that a page cursor is bound to. */
   readonly binding: Readonly<Record<string, string | readonly string[]>>
   /** Names without a parameter in the list. */
   readonly ignored: readonly string[]

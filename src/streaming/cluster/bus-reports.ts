@@ -74,7 +74,7 @@ export class BusReports {
   async #listen(): Promise<void> {
     this.#unlisten = await this.#options.db.listen(CHANNEL, {
       onNotify: (payload) => this.#take(payload),
-      // What was asked or answered meanwhile is asked again.
+      // A question or answer that was lost meanwhile is repeated by the next question.
       onReconnect: () => undefined,
     })
   }

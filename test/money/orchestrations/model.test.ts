@@ -21,7 +21,7 @@ describe('before a price is asked for', () => {
     expect(beforePrice({ findings: gates, isOwnAddress: true, isExpired: true })).toEqual(wait)
   })
 
-  it('an orchestration fails before a price for an address of the service and at the end of its time', () => {
+  it('before it has a price, an orchestration fails if it pays to the service’s own address or has expired', () => {
     expect(beforePrice({ ...OPEN, isOwnAddress: true })).toMatchObject({ kind: 'fail', code: 'OWN_ADDRESS' })
     expect(beforePrice({ ...OPEN, isExpired: true })).toMatchObject({ kind: 'fail', code: 'EXPIRED' })
   })

@@ -55,7 +55,7 @@ async function expectModel(market: CandleMarket, replica: Replica, trades: reado
 }
 
 describe('candles', () => {
-  it('equal a model over random executions, late ones, stopped writers, later sequencers and lost answers', async () => {
+  it('candles equal a model over random executions, late ones, stopped writers, later sequencers and lost answers', async () => {
     const random = new Random(11)
     const market = new CandleMarket(later(START))
     const reader = market.reader(db)
@@ -93,7 +93,7 @@ describe('candles', () => {
     other.stop()
   })
 
-  it.each(RECORDED)('of the trades that $venue was recorded with equal a model', async ({ file, tradesOf }) => {
+  it.each(RECORDED)('candles of the trades in a recording of $venue equal a model', async ({ file, tradesOf }) => {
     const frames = receivedFrames(file)
     const market = new CandleMarket(later(Math.floor(frames[0]?.milliseconds ?? 0)))
     const writer = market.writer(db)
@@ -109,7 +109,7 @@ describe('candles', () => {
     await writer.stop()
   })
 
-  it('are complete after a continued restart of the leader, and name a gap after another one', async () => {
+  it('candles are complete after a continued restart of the leader, and name a gap after another one', async () => {
     const market = new CandleMarket(later(START))
     let writer = market.writer(db)
     await written(market.clock, writer)
@@ -146,7 +146,7 @@ describe('candles', () => {
     await writer.stop()
   })
 
-  it('name a gap where the tape has a miss, and every reader has it', async () => {
+  it('candles name a gap where the tape has a miss, and every reader has it', async () => {
     const market = new CandleMarket(later(START))
     const writer = market.writer(db)
     const reader = market.reader(db)

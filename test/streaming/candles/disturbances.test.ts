@@ -32,7 +32,7 @@ async function incompleteMinutes(market: CandleMarket, reader = market.reader(db
 }
 
 describe('candles', () => {
-  it('equal the executions when the clock moves back an hour, before and after a restart', async () => {
+  it('candles equal the executions when the clock moves back an hour, before and after a restart', async () => {
     const market = new CandleMarket(new VirtualClock(START))
     let writer = market.writer(db)
     market.execute(at(0), { price: 510, amount: 1 })
@@ -220,7 +220,7 @@ describe('candles', () => {
     expect(hours?.filter(({ incomplete }) => incomplete)).toHaveLength(1)
   })
 
-  it('with more decimals than the market has now are not read again with each request', async () => {
+  it('candles with more decimals than the market has now are not read again with each request', async () => {
     const market = new CandleMarket(new VirtualClock(START))
     const writer = market.writer(db)
     market.execute(at(0), at(0.01))
@@ -249,7 +249,7 @@ describe('candles', () => {
     await writer.stop()
   })
 
-  it('are counted again from the log when the store has lost them', async () => {
+  it('candles are counted again from the log when the store has lost them', async () => {
     const market = new CandleMarket(new VirtualClock(START))
     const writer = market.writer(db)
     market.execute(at(0))

@@ -129,8 +129,8 @@ async function started(sources: readonly MarketSource[] = [A, B]): Promise<Proce
   return process
 }
 
-describe('with several sources, incomplete are', () => {
-  it('only candles since the last execution of the source that missed some', async () => {
+describe('several sources', () => {
+  it('a source that missed executions makes only candles since its last one incomplete', async () => {
     const process = await started()
     for (let minute = 1; minute < 10; minute++) await process.execute(minute, 0)
     await process.execute(9, 1)
@@ -144,7 +144,7 @@ describe('with several sources, incomplete are', () => {
     await process.kill()
   })
 
-  it('candles since the last execution of a source that shares its venue with another one', async () => {
+  it('a source that shares its venue with another one makes candles since its last execution incomplete', async () => {
     const process = await started([A, { ...A, symbol: 'A/USDX' }])
     await process.execute(2.5, 0)
     for (let minute = 1; minute < 10; minute++) await process.execute(minute, 1)
@@ -153,7 +153,7 @@ describe('with several sources, incomplete are', () => {
     await process.kill()
   })
 
-  it('candles since the last execution of the relayed venue that lags, unless it has been silent for a day', async () => {
+  it('a relayed venue that lags makes candles since its last execution incomplete, unless it has been silent for a day', async () => {
     const process = await started([A])
     await process.execute(1, 0, 'x')
     await process.execute(3, 0, 'y')
@@ -165,7 +165,7 @@ describe('with several sources, incomplete are', () => {
     await process.kill()
   })
 
-  it('no candles since the last execution of a source that the market has no more', async () => {
+  it('a source that was removed from the market makes no candles incomplete', async () => {
     const process = await started()
     process.change([A])
     await process.connect(5, 0)
@@ -180,7 +180,7 @@ describe('with several sources, incomplete are', () => {
     await process.kill()
   })
 
-  it('candles since the last execution of the source that was cut off before a restart', async () => {
+  it('a source that was cut off before a restart makes candles since its last execution incomplete', async () => {
     const process = await started()
     await process.execute(3.2, 1)
     await process.offer(3.3, 1, { type: 'lost', reason: 'disconnected' })
@@ -196,7 +196,7 @@ describe('with several sources, incomplete are', () => {
     await restarted.kill()
   })
 
-  it('candles until the last source has begun after a restart, also over a second one', async () => {
+  it('candles are incomplete until the last source has begun after a restart, also over a second one', async () => {
     const process = await started()
     for (const source of [0, 1]) await process.execute(2, source)
     await process.kill()
@@ -216,7 +216,7 @@ describe('with several sources, incomplete are', () => {
     await again.kill()
   })
 
-  it('written once a minute while a source has not begun', async () => {
+  it('the open gap is written once a minute while a source has not begun', async () => {
     const process = new Process(0, [A, B])
     await process.connect(0, 0)
     const writes = new Set<string>()

@@ -39,7 +39,7 @@ afterAll(async () => {
 const get = (path: string, headers = {}) => customer.call('GET', `/v2/markets/${path}`, undefined, headers)
 
 describe('candles and the ticker', () => {
-  it('are 503 until the market’s executions are known, and then have an entity tag', async () => {
+  it('candles and the ticker are 503 until the market’s executions are known, and then have an entity tag', async () => {
     const early = await get('AAAUSD/candles?interval=1m')
     expect([early.status, early.headers.get('retry-after'), early.body.code]).toEqual([503, '1', 'market_not_live'])
     expect((await get('AAAUSD/ticker')).body.code).toBe('market_not_live')

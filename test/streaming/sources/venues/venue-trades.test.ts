@@ -111,7 +111,7 @@ describe('a venue that restarts its numbers', () => {
     ])
   })
 
-  it('a venue that restarts its numbers is not seen in trades that come late, twice or repeated', () => {
+  it('trades that come late, twice or repeated are not taken for a restart of the numbers', () => {
     const trades = new VenueTrades('A/B')
     taken(trades, [trade(1000, 1000, 50)])
     expect(taken(trades, [trade(999, 999, 50), trade(998, 998, 49)])).toEqual([])

@@ -114,7 +114,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(message)).toMatchObject({ kind: 'wrong', reason: expect.stringMatching(/^BTCUSDT: cannot take/) })
   })
 
-  it('a Bybit book ends before an ask that its markets cannot hold', () => {
+  it('a Bybit book leaves out an ask with more digits than its markets have', () => {
     const book = create(50, 200)
     expect(book.apply(snapshot(5, '10.0:1', '10.1:3 99.0:8'))).toMatchObject({ kind: 'snapshot' })
     expect(book.unfit).toEqual([{ side: ASK, price: '99.0', amount: '8' }])
