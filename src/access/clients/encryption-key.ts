@@ -32,10 +32,7 @@ export class EncryptionKey {
     return bytes.length === 32 && /^[\w+/-]+=?$/.test(text) ? new EncryptionKey(bytes) : undefined
   }
 
-  /**
-   *
-   * @param row table, column and id of the place where the result is stored
-   */
+  /** @param row table, column and id of the place where the result is stored */
   encrypt(plain: Uint8Array, row: string): string {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce).setAAD(this.#boundTo(row))

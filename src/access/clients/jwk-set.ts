@@ -30,10 +30,7 @@ const CURVES: Readonly<Record<string, readonly unknown[]>> = {
 }
 const KEY_ID_CHARACTERS_SHOWN = 100
 
-/**
- *
- * @param algorithms the algorithms that a key may name. `undefined`: the document is not a JWK Set.
- */
+/** @param algorithms the algorithms that a key may name. `undefined`: the document is not a JWK Set. */
 export function readKeySet(document: unknown, algorithms: readonly string[]): KeySet | undefined {
   if (!isObject(document) || !Array.isArray(document.keys)) return undefined
   const keys: object[] = []

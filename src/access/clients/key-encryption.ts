@@ -43,10 +43,7 @@ export async function keyForWriting(
   return id === null ? undefined : requireKey(key, id)
 }
 
-/**
- *
- * @param key encrypts it. Undefined: it is stored unencrypted
- */
+/** @param key encrypts it. Undefined: it is stored unencrypted */
 export function storedPepper(pepper: Buffer, key: EncryptionKey | undefined): Buffer {
   return key === undefined ? pepper : Buffer.from(key.encrypt(pepper, PEPPER_ROW))
 }
@@ -56,10 +53,7 @@ export function readPepper(stored: Uint8Array, key: EncryptionKey | undefined): 
   return decrypt(Buffer.from(stored).toString(), PEPPER_ROW, key)
 }
 
-/**
- *
- * @param key encrypts it. Undefined: it is stored unencrypted
- */
+/** @param key encrypts it. Undefined: it is stored unencrypted */
 export function storedJwk(
   table: KeyTable,
   id: string,

@@ -43,7 +43,6 @@ export interface Confirmation {
   /** The hash for the credential that the call issues. Its requester has the secret. */
   readonly credentialHash?: Buffer
   /**
-   *
    * @param record the answer from the call that shows the record, read while the record is locked
    * @throws {Problem} 409 `record_changed` unless the operator who confirmed has seen this version
    */

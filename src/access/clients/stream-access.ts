@@ -7,7 +7,6 @@ import type { AccessToken } from './access-token.ts'
 import type { Directory } from './directory.ts'
 
 /**
- *
  * - `not-loaded`: the directory is not loaded yet.
  * - `revoked`: the token was revoked, alone, with all its client's tokens, or with its key.
  * - `scope`: the token does not have the stream's scope, or its client no longer has it.

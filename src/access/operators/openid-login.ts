@@ -134,10 +134,7 @@ export class OpenidLogin {
     }
   }
 
-  /**
-   *
-   * @throws {Problem} 429 instead of a refusal, after too many
-   */
+  /** @throws {Problem} 429 instead of a refusal, after too many */
   async #finish(
     { clientAddress }: FastifyRequest,
     begun: BegunLogin,

@@ -28,10 +28,7 @@ export class Passwords {
   readonly #unknown: string
   readonly #queue = new FairQueue(AT_ONCE_MAX, SHARED_POOLS.password_checks.size)
 
-  /**
-   *
-   * @param cost for new passwords. Each stored one names its own
-   */
+  /** @param cost for new passwords. Each stored one names its own */
   constructor(cost = COST) {
     this.#cost = cost
     this.#unknown = storedForm(cost, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES))

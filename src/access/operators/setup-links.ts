@@ -36,7 +36,6 @@ export interface LinkPurpose {
 }
 
 /**
- *
  * @param operatorId null: the first admin's link
  * @param issuers for the first admin's link: all operators who may have requested it
  */

@@ -189,10 +189,7 @@ async function withFreeIdentity<Result>(write: Promise<Result>): Promise<Result>
   }
 }
 
-/**
- *
- * @param operatorId null: the first admin's link
- */
+/** @param operatorId null: the first admin's link */
 export async function deleteLink(transaction: Transaction<OperatorTables>, operatorId: string | null): Promise<void> {
   const links = transaction.deleteFrom('operator_setup_links')
   await (operatorId === null

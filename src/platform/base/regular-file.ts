@@ -5,7 +5,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- *
  * @throws `node:fs` errors, and an Error without a code when it is not a regular file or too large. None quotes the
  *   content.
  */

@@ -4,10 +4,7 @@ import type { Clock, Timer } from './clock.ts'
 /** The platform's longest timer delay (almost 25 days). */
 const TIMER_MILLISECONDS_MAX = 2_147_483_647
 
-/**
- *
- * @param atMilliseconds since the epoch, by the wall clock. A time that has passed is due at once.
- */
+/** @param atMilliseconds since the epoch, by the wall clock. A time that has passed is due at once. */
 export function scheduleAt(clock: Clock, atMilliseconds: number, callback: () => void): Timer {
   let timer: Timer
   const wait = (): void => {

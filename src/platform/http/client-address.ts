@@ -27,7 +27,6 @@ const NETWORK_GROUPS = 4
 const IPV6_GROUPS = 8
 
 /**
- *
  * @param trusted addresses, CIDR ranges, and the names `loopback`, `linklocal`, `uniquelocal`
  * @param onUntrusted called for an untrusted peer that sends `X-Forwarded-For`
  */

@@ -171,10 +171,7 @@ export class Connections {
     }
   }
 
-  /**
-   *
-   * @param speaksHttp false for the raw socket under a TLS connection
-   */
+  /** @param speaksHttp false for the raw socket under a TLS connection */
   #arrived(socket: Socket, speaksHttp: boolean): void {
     const { remoteAddress, remotePort, localAddress, localPort } = socket
     const place = `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`

@@ -12,7 +12,6 @@ import { Problem } from './problem.ts'
 export type HostCheck = (request: IncomingMessage) => Problem | undefined
 
 /**
- *
  * @param allowed names accepted besides IP addresses and `localhost`. Called for each request, as it may change
  * @param setting the setting's name, for the problem's detail
  * @param publicOrigin the origin for pages that reach the listener through a proxy. Empty: there is none

@@ -56,10 +56,7 @@ export class Intake {
   /** The last chunk ended where a head or a chunked body ends. */
   #endsClean = false
 
-  /**
-   *
-   * @param holder the connection's holder, until `move`
-   */
+  /** @param holder the connection's holder, until `move` */
   constructor(socket: Socket, budget: IntakeBudget, holder: string) {
     this.socket = socket
     this.#budget = budget

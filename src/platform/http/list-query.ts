@@ -126,10 +126,7 @@ export function nameIgnored(reply: FastifyReply, names: readonly string[]): void
   if (names.length > 0) reply.header(IGNORED_HEADER, ignoredField(names))
 }
 
-/**
- *
- * @param url the request target, whose part after `?` is parsed
- */
+/** @param url the request target, whose part after `?` is parsed */
 function readListQuery<Parameters extends ListParameters>(
   parameters: Parameters,
   url: string,

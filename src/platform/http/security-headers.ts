@@ -15,10 +15,7 @@ const EVERYWHERE = {
 /** One year (RFC 6797). Not for subdomains, which may belong to other services. */
 const OVER_TLS = { ...EVERYWHERE, 'strict-transport-security': 'max-age=31536000' }
 
-/**
- *
- * @param socket the answer's connection. Over TLS the fields include Strict-Transport-Security
- */
+/** @param socket the answer's connection. Over TLS the fields include Strict-Transport-Security */
 export function securityHeaders(socket: object): Readonly<Record<string, string>> {
   return 'encrypted' in socket && socket.encrypted === true ? OVER_TLS : EVERYWHERE
 }

@@ -32,10 +32,7 @@ export class TlsFileError extends Error {
   override name = 'TlsFileError'
   readonly part: keyof TlsFiles
 
-  /**
-   *
-   * @param part which file
-   */
+  /** @param part which file */
   constructor(part: keyof TlsFiles, path: string, fault: string) {
     super(`${path}: ${fault}`)
     this.part = part

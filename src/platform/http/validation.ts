@@ -8,10 +8,7 @@ import type { FieldError } from './problem.ts'
 
 const QUOTED_CHARACTERS_MAX = 100
 
-/**
- *
- * @param context the validated part of the request, as fastify names it
- */
+/** @param context the validated part of the request, as fastify names it */
 export function validationErrors(
   errors: readonly FastifySchemaValidationError[],
   context: string | undefined,

@@ -76,10 +76,7 @@ export class DurableFiles extends NodeFS {
   readonly #changedFolders = new Set<string>()
   #hasFailed = false
 
-  /**
-   *
-   * @param onFailure called once, within the failed operation: it must end the thread before any answer
-   */
+  /** @param onFailure called once, within the failed operation: it must end the thread before any answer */
   constructor(folder: string, onFailure: (error: unknown) => void) {
     super(folder)
     this.#onFailure = onFailure

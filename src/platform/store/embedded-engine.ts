@@ -207,7 +207,6 @@ export class EmbeddedEngine {
   }
 
   /**
-   *
    * @param lacksResources whether it was lost for lack of disk space, memory or descriptors: the next start waits for
    *   them
    */

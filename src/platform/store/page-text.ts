@@ -77,7 +77,6 @@ interface ChunkRow {
 const CHUNK_BYTES = 65_536
 
 /**
- *
  * @param bytesMax bytes after which the page ends, less than the default for an answer that contains its items
  *   repeatedly
  */

@@ -33,7 +33,6 @@ export class Cursors {
   #binding = ''
 
   /**
-   *
    * @param depth levels per side of the view, 0 = all; 0 for channels without depths
    * @param isAttributed whether the view's levels name their venues
    */
