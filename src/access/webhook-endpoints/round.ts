@@ -106,18 +106,21 @@ interface Lane {
 type Lanes = Map<string, Lane>
 
 export async function runRound(claim: Claim, tools: RoundTools): Promise<RoundResult> {
-  const isProbe = claim.failures >= FAILURES_MAX && claim.backlogs.length > 0
-  const lanes = await dueLanes(claim, isProbe, tools)
+  const before = claim.failures
+  const isProbe = before >= FAILURES_MAX && claim.backlogs.length > 0
+  const probe = isProbe ? probeOf(claim.backlogs) : undefined
+  const lanes = await dueLanes(claim, probe, tools)
   let { passedSequence } = claim
   let hasMore = false
-  if (!isProbe && hasSpace(claim.backlogs)) {
+  if (hasSpace(claim.backlogs) && (probe === undefined || (probe.attempts > 0 && !probe.isOverdue))) {
     const read = await tools.readNew(ROUND_EVENTS_MAX)
     passedSequence = read.passedSequence
     hasMore = !read.isEnd
     addNew(lanes, claim.backlogs, read.events)
   }
   const all = [...lanes.values()]
-  const failures = await sendAll(all, claim.failures, isProbe, tools)
+  if (isProbe) all.sort((left, right) => attemptsOf(left) - attemptsOf(right))
+  const failures = await sendAll(all, before, isProbe, tools)
   const isRecovered = isProbe && failures === 0
   const isLeft = all.some((lane) => lane.failure === undefined && isDue(lane) && restOf(lane).length > 0)
   const failed = all.find((lane) => lane.failure !== undefined && lane.sent === 0 && lane.backlog?.isOverdue)
@@ -141,10 +144,23 @@ function hasSpace(backlogs: readonly Backlog[]): boolean {
   return backlogs.length < BACKLOGS_MAX && waiting < BACKLOG_EVENTS_MAX
 }
 
-/** The backlogs that are due, as far as one round sends them: for a probe, the oldest event alone. */
-async function dueLanes({ backlogs }: Claim, isProbe: boolean, { readAt }: RoundTools): Promise<Lanes> {
-  const due = isProbe ? backlogs.slice(0, 1) : backlogs.filter((backlog) => backlog.isDue)
-  let free = isProbe ? 1 : ROUND_EVENTS_MAX
+/**
+ * A probe's backlog: one whose failure disables the endpoint, or else the oldest of those tried least. A receiver may
+ * refuse one event for good, so the probes are not all about one. When every backlog was tried, a new event is first.
+ */
+function probeOf(backlogs: readonly Backlog[]): Backlog | undefined {
+  const attempts = Math.min(...backlogs.map((backlog) => backlog.attempts))
+  return backlogs.find((backlog) => backlog.isOverdue) ?? backlogs.find((backlog) => backlog.attempts === attempts)
+}
+
+function attemptsOf({ backlog }: Lane): number {
+  return backlog?.attempts ?? 0
+}
+
+/** The backlogs that are due, as far as one round sends them: for a probe, one event alone. */
+async function dueLanes({ backlogs }: Claim, probe: Backlog | undefined, { readAt }: RoundTools): Promise<Lanes> {
+  const due = probe === undefined ? backlogs.filter((backlog) => backlog.isDue) : [probe]
+  let free = probe === undefined ? ROUND_EVENTS_MAX : 1
   const chosen = due.flatMap((backlog) => {
     const now = backlog.sequences.slice(0, free)
     free -= now.length
@@ -188,22 +204,34 @@ function keyOf({ objectType, objectId }: Pick<Lane, 'objectType' | 'objectId'>):
   return `${objectType}/${objectId}`
 }
 
-/** Sends the lanes' events, and returns the number of failed requests since the last successful one. */
+/**
+ * Sends the lanes' events, and returns the failures since the last success: each object counts once, however often its
+ * event was refused, because it may be the only one refused. Each probe counts.
+ */
 async function sendAll(lanes: readonly Lane[], before: number, isProbe: boolean, tools: RoundTools): Promise<number> {
-  let failures = before
+  let counted = before
+  /** Objects in a row in this round. */
+  let failed = 0
+  let begun = 0
   let next = 0
   const isOver = () =>
-    tools.signal.aborted || tools.elapsed() >= BEGIN_MILLISECONDS_MAX || (failures >= FAILURES_MAX && !isProbe)
+    tools.signal.aborted ||
+    tools.elapsed() >= BEGIN_MILLISECONDS_MAX ||
+    (isProbe ? begun > 0 : Math.max(counted, failed) >= FAILURES_MAX)
   const sendLane = async (lane: Lane): Promise<void> => {
     for (const event of lane.events) {
       if (isOver()) return
-      const attempts = lane.sent === 0 ? (lane.backlog?.attempts ?? 0) : 0
+      const attempts = lane.sent === 0 ? attemptsOf(lane) : 0
+      begun += 1
       const failure = await tools.send(event, attempts + 1)
-      failures = failure === undefined ? 0 : failures + 1
       if (failure !== undefined) {
         lane.failure = failure
+        failed += 1
+        if (isProbe || attempts === 0) counted += 1
         return
       }
+      counted = 0
+      failed = 0
       lane.sent += 1
     }
   }
@@ -211,7 +239,7 @@ async function sendAll(lanes: readonly Lane[], before: number, isProbe: boolean,
     for (let lane = lanes[next++]; lane !== undefined; lane = lanes[next++]) await sendLane(lane)
   }
   await Promise.all(Array.from({ length: PARALLEL_MAX }, work))
-  return failures
+  return Math.max(counted, failed)
 }
 
 function restOf({ events, sent, later }: Lane): readonly number[] {
@@ -228,7 +256,7 @@ function changeOf(lane: Lane, random: () => number): readonly ChangedBacklog[] {
   const sequences = restOf(lane)
   if (sequences.length === 0 && backlog === undefined) return []
   const change = { object_type: objectType, object_id: objectId, sequences }
-  const before = sent === 0 ? (backlog?.attempts ?? 0) : 0
+  const before = sent === 0 ? attemptsOf(lane) : 0
   if (failure !== undefined) {
     const attempts = before + 1
     return [{ ...change, attempts, is_first_failure: before === 0, seconds: delayAfter(attempts, random) }]

@@ -17,6 +17,7 @@ class Model {
   failures = 0
   waits = false
   backlogs = new Map<string, Backlog>()
+  result: RoundResult | undefined
   /** The accepted sequences, by object. */
   readonly accepted = new Map<string, number[]>()
 
@@ -34,7 +35,9 @@ class Model {
     return { ...rest, backlogs, passedSequence, failures, lastSequence: 0, testId: null, attempt: 1, dueAt: '' }
   }
 
-  record({ passedSequence, failures, waits, backlogs }: RoundResult): void {
+  record(result: RoundResult): void {
+    const { passedSequence, failures, waits, backlogs } = result
+    this.result = result
     Object.assign(this, { passed: passedSequence, failures, waits })
     for (const { object_type: objectType, object_id: objectId, sequences, attempts } of backlogs) {
       if (sequences.length === 0) this.backlogs.delete(objectId)
@@ -48,9 +51,17 @@ interface Behaviour {
   /** Requests after which the round's time is over. */
   readonly requestsMax: number
   readonly isLost: boolean
+  /** The object whose events are always refused. */
+  readonly refused?: string
 }
 
-async function play(model: Model, random: Random, { failShare, requestsMax, isLost }: Behaviour): Promise<number> {
+const REFUSING: Behaviour = { failShare: 0, requestsMax: 1_000, isLost: false }
+
+async function play(
+  model: Model,
+  random: Random,
+  { failShare, requestsMax, isLost, refused }: Behaviour,
+): Promise<number> {
   let requests = 0
   const inFlight = new Set<string>()
   const result = await runRound(model.claim(), {
@@ -70,7 +81,7 @@ async function play(model: Model, random: Random, { failShare, requestsMax, isLo
       expect(inFlight.size).toBeLessThanOrEqual(8)
       for (let ticks = random.integer(4); ticks > 0; ticks--) await Promise.resolve()
       inFlight.delete(objectId)
-      if (random.chance(failShare)) return 'answered with status 500'
+      if (objectId === refused || random.chance(failShare)) return 'answered with status 500'
       const accepted = model.accepted.get(objectId) ?? []
       model.accepted.set(objectId, [...accepted, sequence])
       return undefined
@@ -144,4 +155,44 @@ it('an endpoint that refuses one event of many objects stops reading new ones wh
   expect(model.backlogs.size).toBeGreaterThanOrEqual(200)
   expect(model.backlogs.size).toBeLessThan(300)
   expect(model.waits).toBe(true)
+})
+
+it('an endpoint that refuses one object’s event for good gets all others at once', async () => {
+  const random = new Random(11)
+  const model = new Model()
+  model.add('refused')
+  const round = () => play(model, random, { ...REFUSING, refused: 'refused' })
+  for (let rounds = 0; rounds < 20; rounds++) expect(await round()).toBe(1)
+  for (let added = 0; added < 100; added++) model.add(added % 10 === 0 ? 'refused' : `object ${added % 20}`)
+  await round()
+  expect([...model.accepted.values()].flat().length).toBe(90)
+  expect([...model.backlogs.keys()]).toEqual(['refused'])
+  expect(model.passed).toBe(101)
+})
+
+it('an endpoint that is back gets everything but the oldest event, which it refuses for good', async () => {
+  const random = new Random(12)
+  for (const objects of [9, 5]) {
+    const model = new Model()
+    model.add('refused')
+    for (let object = 1; object < objects; object++) model.add(`object ${object}`)
+    for (let rounds = 0; rounds < 10; rounds++) await play(model, random, { ...REFUSING, failShare: 1 })
+    expect(model.waits).toBe(true)
+    for (let added = 0; added < 50; added++) model.add(`later ${added}`)
+    for (let rounds = 0; rounds < 5; rounds++) await play(model, random, { ...REFUSING, refused: 'refused' })
+    expect([...model.backlogs.keys()]).toEqual(['refused'])
+    expect([...model.accepted.values()].flat().length).toBe(objects - 1 + 50)
+  }
+})
+
+it('a probe takes the event that would disable its endpoint, however many others were tried less', async () => {
+  const model = new Model()
+  for (let object = 0; object < 9; object++) model.add(`object ${object}`)
+  const random = new Random(13)
+  await play(model, random, { ...REFUSING, failShare: 1 })
+  const [oldest] = model.backlogs.values()
+  model.backlogs.set('object 0', { ...(oldest as Backlog), attempts: 40, isOverdue: true })
+  model.backlogs.set('object 8', { ...(model.backlogs.get('object 8') as Backlog), attempts: 0 })
+  expect(await play(model, random, { ...REFUSING, failShare: 1 })).toBe(1)
+  expect(model.result?.overdue).toMatch(/^event 1 about transfer object 0 failed for 72 hours/)
 })

@@ -137,6 +137,24 @@ it('an endpoint whose event has failed for three days is disabled, with reason, 
   expect(stand.received.map(({ event }) => event.sequence).slice(3)).toEqual([2, 3])
 })
 
+it('an object whose event is always refused waits alone on an endpoint without other events, too', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer)
+  await stand.sender.start()
+  stand.answer = ({ event }) => (event.data.ref_id === 'a' ? 422 : 200)
+  await stand.addEvents(customer.customerId, ['a'])
+  for (let attempts = 1; attempts <= 5; attempts++) {
+    await stand.letPass()
+    await stand.until('an attempt', () => stand.received.length === attempts)
+  }
+  await stand.addEvents(customer.customerId, ['b', 'c'])
+  await stand.idle()
+  expect(stand.names().filter((name) => name !== 'a')).toEqual(['b', 'c'])
+  await stand.letPass(73)
+  await stand.idle()
+  expect((await endpointOf(customer, endpoint.id)).status).toBe('DISABLED')
+})
+
 it('a receiver that never answers delays neither other objects nor other customers', async () => {
   const slow = await stand.node.newCustomer()
   const fast = await stand.node.newCustomer()
