@@ -106,8 +106,9 @@ interface Lane {
 type Lanes = Map<string, Lane>
 
 export async function runRound(claim: Claim, tools: RoundTools): Promise<RoundResult> {
-  const before = claim.failures
-  const isProbe = before >= FAILURES_MAX && claim.backlogs.length > 0
+  // What failed may no longer be for the endpoint, or no longer be kept.
+  const before = claim.backlogs.length === 0 ? 0 : claim.failures
+  const isProbe = before >= FAILURES_MAX
   const probe = isProbe ? probeOf(claim.backlogs) : undefined
   const lanes = await dueLanes(claim, probe, tools)
   let { passedSequence } = claim

@@ -196,3 +196,17 @@ it('a probe takes the event that would disable its endpoint, however many others
   expect(await play(model, random, { ...REFUSING, failShare: 1 })).toBe(1)
   expect(model.result?.overdue).toMatch(/^event 1 about transfer object 0 failed for 72 hours/)
 })
+
+it('an endpoint whose failed events are no longer for it is not due until the next event', async () => {
+  const random = new Random(14)
+  const model = new Model()
+  for (let object = 0; object < 6; object++) model.add(`object ${object}`)
+  for (let rounds = 0; rounds < 3; rounds++) await play(model, random, { ...REFUSING, failShare: 1 })
+  expect(model.failures).toBeGreaterThan(FAILURES_MAX)
+  model.backlogs.clear()
+  expect(await play(model, random, REFUSING)).toBe(0)
+  expect(model.result).toEqual({ passedSequence: 6, failures: 0, backlogs: [], isRecovered: false, waits: false })
+  model.add('object 7')
+  expect(await play(model, random, REFUSING)).toBe(1)
+  expect(model.accepted.get('object 7')).toEqual([7])
+})
