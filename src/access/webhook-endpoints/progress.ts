@@ -33,13 +33,19 @@ export async function recordRound<Tables>(
   const [row] = rows
   if (row === undefined) return false
   if (row.status !== 'DELETED') {
-    await changeBacklogs(transaction, id, round)
+    await changeBacklogs(transaction, id, row.isRestarted ? withoutFailures(round) : round)
     await insertRequests(transaction, id, round.requests)
   }
   await release(transaction, claim, round, row.isRestarted)
   if (round.disabled === undefined || row.status !== 'ACTIVE' || row.isRestarted) return false
   await disable(transaction, claim, round.disabled)
   return true
+}
+
+/** Everything is due: the endpoint was restarted during the round, which sent to it as it was before. */
+function withoutFailures({ backlogs, isRecovered }: Round): Pick<Round, 'backlogs' | 'isRecovered'> {
+  const forgiven = { attempts: 0, is_first_failure: false, seconds: 0 }
+  return { backlogs: backlogs.map((backlog) => ({ ...backlog, ...forgiven })), isRecovered }
 }
 
 async function release<Tables>(

@@ -155,6 +155,30 @@ it('an object whose event is always refused waits alone on an endpoint without o
   expect((await endpointOf(customer, endpoint.id)).status).toBe('DISABLED')
 })
 
+it('an event that fails while its endpoint gets another address is sent there at once, and can disable it', async () => {
+  const customer = await stand.node.newCustomer()
+  const endpoint = await stand.newEndpoint(customer, '/old')
+  await stand.sender.start()
+  stand.answer = () => 500
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the first request', () => stand.received.length === 1)
+  await stand.letPass()
+  stand.answer =
+    ({ path }) =>
+    (_request, response) =>
+      void (path === '/new'
+        ? response.writeHead(500).end()
+        : customer
+            .call('PATCH', `/v2/webhooks/endpoints/${endpoint.id}`, { url: `${stand.url}/new` })
+            .then(() => response.writeHead(500).end()))
+  await stand.until('the second request', () => stand.received.length >= 2)
+  await stand.idle()
+  expect(stand.received.map(({ path }) => path)).toEqual(['/old', '/old', '/new'])
+  await stand.letPass(73)
+  await stand.idle()
+  expect((await endpointOf(customer, endpoint.id)).status).toBe('DISABLED')
+})
+
 it('a receiver that never answers delays neither other objects nor other customers', async () => {
   const slow = await stand.node.newCustomer()
   const fast = await stand.node.newCustomer()
