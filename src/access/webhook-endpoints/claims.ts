@@ -12,8 +12,8 @@ import type { EndpointStatus } from './tables.ts'
 /** Longer than a round takes. A sender without a recorded round by then has stopped. */
 export const LEASE_SECONDS = 60
 /**
- * Objects failed in a row after which the endpoint as a whole is retried with one request at a time, whatever waits for
- * it.
+ * Failed objects in a row after which the endpoint as a whole is retried with one request at a time, whatever waits
+ * for it.
  */
 export const FAILURES_MAX = 5
 /** An event that failed this long disables its endpoint. */
@@ -45,7 +45,7 @@ export interface Claim {
   /** The customer's last event at the time of the claim. */
   readonly lastSequence: number
   readonly testId: string | null
-  /** Objects failed since the last success, and failed probes. */
+  /** Failed objects since the last success, and failed probes. */
   readonly failures: number
   /** The fencing number. */
   readonly attempt: number
