@@ -55,8 +55,8 @@ export class EventFeed {
   }
 
   /**
-   * The sequence to follow a customer from: `after`, or else its last one. Throws `EventsExpired` when an event after it
-   * was deleted. Each later event wakes the customer's followers.
+   * The sequence to follow a customer from: `after`, or else its last one. Throws `EventsExpired` as `requireKept` does.
+   * Each later event wakes the customer's followers.
    */
   start(customerId: string, after: bigint | undefined): Promise<bigint> {
     return this.#turns.run(async () => {

@@ -23,13 +23,18 @@ export interface EventReader {
   readonly scopes: ReadonlySet<string> | undefined
 }
 
-/** The events after the requested sequence are no longer kept. */
+/**
+ * The events after the requested sequence are no longer kept, or it is later than the last one: after the store was
+ * restored to an earlier time, other events get the sequences that its reader knows.
+ */
 export class EventsExpired extends Error {
   override name = 'EventsExpired'
   readonly oldestSequence: bigint
 
-  constructor(oldestSequence: bigint) {
-    super(`the oldest event kept has the sequence ${oldestSequence}`)
+  /** @param last the last sequence, where the requested one is later */
+  constructor(oldestSequence: bigint, last?: bigint) {
+    const isEarlier = last === undefined ? '' : `, and the last one ${last}`
+    super(`the oldest event kept has the sequence ${oldestSequence}${isEarlier}`)
     this.oldestSequence = oldestSequence
   }
 }
@@ -53,7 +58,7 @@ export interface EventBatch {
 }
 
 /**
- * Reads up to `limit` sequences after `after`, in order. Throws `EventsExpired` when an event after it was deleted.
+ * Reads up to `limit` sequences after `after`, in order. Throws `EventsExpired` as `requireKept` does.
  *
  * @param types the wanted types; undefined: all
  */
@@ -98,16 +103,15 @@ export async function readEvents(
   }
 }
 
-/** Throws `EventsExpired` unless every event after the sequence is kept. */
+/** Throws `EventsExpired` unless every event after the sequence is kept, and it is not later than the last one. */
 export async function requireKept(db: Db, customerId: string, after: bigint): Promise<void> {
-  const { rows } = await sql<{ readonly oldest: string }>`
-    select coalesce(
-      (select min(sequence) from events where customer_id = ${customerId}),
-      (select last_sequence + 1 from event_counters where customer_id = ${customerId}),
-      1
-    ) as oldest
+  const { rows } = await sql<{ readonly oldest: string | null; readonly last: string | null }>`select
+    (select min(sequence) from events where customer_id = ${customerId}) as oldest,
+    (select last_sequence from event_counters where customer_id = ${customerId}) as last
   `.execute(db.tables())
-  const oldest = BigInt(rows[0]?.oldest ?? 1)
+  const last = BigInt(rows[0]?.last ?? 0)
+  const oldest = BigInt(rows[0]?.oldest ?? last + 1n)
+  if (after > last) throw new EventsExpired(oldest, last)
   if (after + 1n < oldest) throw new EventsExpired(oldest)
 }
 

@@ -152,7 +152,8 @@ export const PROBLEMS = {
   },
   events_expired: {
     status: 410,
-    meaning: 'events after `after` are no longer kept. `meta.oldest_sequence` is the oldest kept',
+    meaning:
+      'events after `after` are no longer kept, or `after` is later than the last event (the store was restored). `meta.oldest_sequence` is the oldest kept',
     meta: ['oldest_sequence'],
   },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },

@@ -210,6 +210,18 @@ describe('events', () => {
     )
   })
 
+  it('a sequence later than the last one, known from before a restore, is answered as one no longer kept', async () => {
+    const who = await node.newCustomer()
+    const { sequence: last } = (await list(who)).items.at(-1)
+    expect(await typesOf(who, `after=${last}`)).toEqual([])
+    const early = await who.call('GET', `${EVENTS}?after=${last + 1}`)
+    expect([early.status, early.body.code, early.body.meta]).toEqual([410, 'events_expired', { oldest_sequence: 1 }])
+    expect(early.body.detail).toBe(`the oldest event kept has the sequence 1, and the last one ${last}`)
+    await expect(
+      readEvents(node.db, { customerId: who.customerId, scopes: undefined }, BigInt(last) + 1n),
+    ).rejects.toThrow(`the last one ${last}`)
+  })
+
   it('a wrong after, type or order names its parameter', async () => {
     for (const query of ['after=-1', 'after=1e3', 'types=a.b', 'order=UP']) {
       const { status, body } = await customer.call('GET', `${EVENTS}?${query}`)

@@ -252,6 +252,9 @@ describe('events that are no longer kept', () => {
       message: 'the oldest event kept has the sequence 4',
       oldest_sequence: 4,
     })
+    // Known from before the store was restored to an earlier time.
+    const later = await subscribe(client, { after: 7 })
+    expect(later.answer).toMatchObject({ error: 'events_expired', oldest_sequence: 4 })
     await subscribe(client, { after: 3 })
     expect(sequencesOf(await texts(client, 3))).toEqual([4, 5, 6])
   })
