@@ -71,10 +71,9 @@ async function answer({ db, clock }: UsageRoutesOptions, asked: Asked) {
   const { filters, binding, limit, order, pageCursor } = query
   const { from, to, clients, markets, channels } = filters
   const now = new Date(clock.wallInstant().milliseconds)
-  const until = timeOf('to', to) ?? now.toISOString()
   const page = await readUsage(db, {
-    from: timeOf('from', from) ?? monthOf(until),
-    to: until,
+    from: timeOf('from', from),
+    to: timeOf('to', to) ?? now.toISOString(),
     groups,
     customers,
     clients,
@@ -99,11 +98,6 @@ function timeOf(parameter: string, text: string | undefined): string | undefined
   const time = readTime(text)
   if (time === undefined) throw invalidRequest([{ parameter, detail: TIME_RULE }])
   return time
-}
-
-/** The beginning of a time's UTC month. */
-function monthOf(time: string): string {
-  return `${time.slice(0, 7)}-01T00:00:00.000Z`
 }
 
 function querySchema(filters: typeof USAGE_FILTERS | typeof OPERATOR_USAGE_FILTERS): object {

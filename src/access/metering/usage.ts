@@ -8,8 +8,9 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { UsageGroup } from './schemas.ts'
 
 export interface UsageRequest {
-  /** RFC 3339, UTC. */
-  readonly from: string
+  /** RFC 3339, UTC. Undefined: the beginning of the UTC month of `to`. */
+  readonly from: string | undefined
+  /** RFC 3339, UTC. Later pages have the first one's. */
   readonly to: string
   readonly groups: readonly UsageGroup[]
   readonly customers?: readonly string[] | undefined
@@ -68,15 +69,19 @@ const MEMBERS: Readonly<Record<UsageGroup, string>> = {
 const LOST_SECONDS = 120
 /** A process writes more often: so much may be lost with it. */
 const LOSS_SECONDS = 60
-/** The list has no creation times. A cursor needs one. */
-const NO_TIME = '1970-01-01T00:00:00.000Z'
+/** A request with the period of its first page. */
+type PeriodRequest = UsageRequest & { readonly from: string }
 
 export async function readUsage(
   db: Db,
-  request: UsageRequest,
+  { from, to, ...asked }: UsageRequest,
 ): Promise<{ readonly items: UsageItem[]; readonly next_page_cursor?: string }> {
-  const { groups, limit, binding, pageCursor } = request
-  const after = pageCursor === undefined ? undefined : keyIn(decodeCursor(pageCursor, binding, 'hex').id)
+  const { groups, limit, binding, pageCursor } = asked
+  const position = pageCursor === undefined ? undefined : decodeCursor(pageCursor, binding, 'hex')
+  // Items have no creation time: the cursor has the period's end in its place.
+  const end = position?.createdAt ?? to
+  const request: PeriodRequest = { ...asked, from: from ?? monthOf(end), to: end }
+  const after = position === undefined ? undefined : keyIn(position.id)
   const isDescending = binding.order === 'DESC'
   const key = sql`concat_ws(' ', ${sql.join(groups.map((group) => GROUPS[group]))}) collate "C"`
   const members = groups.map((group) => sql`${GROUPS[group]} as ${sql.ref(MEMBERS[group])}`)
@@ -96,11 +101,11 @@ export async function readUsage(
   const last = rows[limit - 1]
   if (rows.length <= limit || last === undefined) return { items }
   const id = Buffer.from(last.key).toString('hex')
-  return { items, next_page_cursor: encodeCursor({ createdAt: NO_TIME, id }, binding) }
+  return { items, next_page_cursor: encodeCursor({ createdAt: end, id }, binding) }
 }
 
 /** The period's rows, with the time that each covers. */
-function usedRows({ from, to, customers, clients, markets, channels }: UsageRequest): RawBuilder<unknown> {
+function usedRows({ from, to, customers, clients, markets, channels }: PeriodRequest): RawBuilder<unknown> {
   const chosen = (column: string, type: string, values: readonly string[] | undefined) =>
     values === undefined ? [] : [sql`${sql.ref(column)} = any (${[...values]}::${sql.raw(type)}[])`]
   const conditions = (column: string) =>
@@ -130,7 +135,7 @@ const LOST = sql`
   union all select since, until from usage_gaps`
 
 /** Whether usage was lost in an item's time: its hours or its day, or else the whole period. */
-function isIncomplete({ groups, from, to }: UsageRequest): RawBuilder<unknown> {
+function isIncomplete({ groups, from, to }: PeriodRequest): RawBuilder<unknown> {
   const [since, until] = groups.includes('hour')
     ? [sql`summed.since`, sql`summed.until`]
     : groups.includes('day')
@@ -159,6 +164,11 @@ function itemOf(row: Row, { groups }: UsageRequest): UsageItem {
     rest_requests: Number(row.rest_requests),
     incomplete: row.incomplete,
   }
+}
+
+/** The beginning of a time's UTC month. */
+function monthOf(time: string): string {
+  return `${time.slice(0, 7)}-01T00:00:00.000Z`
 }
 
 function keyIn(hex: string): string {

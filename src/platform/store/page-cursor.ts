@@ -19,7 +19,7 @@ export interface PageBinding {
   readonly order: PageOrder
 }
 
-/** The type of the list's `id` column: a cursor with another id type is invalid. `hex`: a text's bytes. */
+/** The type of the list's `id` column: a cursor with another id type is invalid. `hex`: the bytes of a text in the store. */
 export type PageIdType = 'uuid' | 'bigint' | 'hex'
 
 /** The last returned record. */
@@ -83,6 +83,7 @@ function isInstant(text: string): boolean {
 
 function isId(text: string, idType: PageIdType): boolean {
   if (idType === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
-  if (idType === 'hex') return /^([0-9a-f]{2})*$/.test(text)
+  // No text in the store has a zero byte: the query would fail.
+  if (idType === 'hex') return /^([0-9a-f]{2})*$/.test(text) && !/^(..)*00/.test(text)
   return /^(0|[1-9]\d{0,18})$/.test(text) && BigInt(text) < 2n ** 63n
 }

@@ -1,6 +1,7 @@
 /** Metered usage in the store: writes that fail, lost processes, the sums by day, and who reads which usage. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Meter } from '../../../src/access/metering/meter.ts'
+import { readUsage } from '../../../src/access/metering/usage.ts'
 import { startUsageUpkeep } from '../../../src/access/metering/usage-upkeep.ts'
 import { UsageWriter } from '../../../src/access/metering/usage-writer.ts'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
@@ -296,6 +297,33 @@ describe('usage of a process with a wrong clock', () => {
 })
 
 describe('reading usage', () => {
+  it('the pages of a month that ends between two requests are of that month', async () => {
+    const customer = await node.newCustomer()
+    for (const [hour, market] of [
+      ['2026-03-31T10:00:00Z', 'AUSD'],
+      ['2026-03-31T11:00:00Z', 'BUSD'],
+      ['2026-04-01T00:00:00Z', 'CUSD'],
+    ]) {
+      await sql`insert into usage_hours values (${customer.customerId}, ${hour}, ${customer.clientId}, ${market},
+        'market_data', ${newId()}, 1, 1, 1, 1)`.execute(node.db.tables())
+    }
+    const page = (to: string, pageCursor?: string) =>
+      readUsage(node.db, {
+        from: undefined,
+        to,
+        groups: ['market'],
+        customers: [customer.customerId],
+        limit: 1,
+        pageCursor,
+        binding: { operation: 'listUsage', owner: customer.customerId, filters: {}, order: 'ASC' },
+        hasNames: false,
+      })
+    const first = await page('2026-03-31T23:59:59.000Z')
+    const second = await page('2026-04-01T00:00:01.000Z', first.next_page_cursor)
+    expect([...first.items, ...second.items].map(({ market }) => market)).toEqual(['AUSD', 'BUSD'])
+    expect(second.next_page_cursor).toBeUndefined()
+  })
+
   it('a customer reads its own usage alone, page by page and as CSV', async () => {
     const [one, other] = [await node.newCustomer(), await node.newCustomer()]
     const meter = new Meter(createSystemClock())

@@ -66,6 +66,12 @@ describe('a page cursor', () => {
     },
   )
 
+  it('a page cursor with bytes for an id is refused where they contain a zero byte, which no stored text has', () => {
+    const idOf = (id: string) => decodeCursor(encodeCursor({ ...position, id }, binding), binding, 'hex').id
+    for (const id of ['41', '5001']) expect(idOf(id)).toBe(id)
+    for (const id of ['00', '4100', '0041', '4', '4A']) expect(() => idOf(id)).toThrow(InvalidCursor)
+  })
+
   it('a page cursor that is forged with a valid position is accepted: the digest distinguishes lists and protects no secret', () => {
     expect(decodeCursor(forged(digest, position.createdAt, position.id), binding, 'uuid')).toEqual(position)
   })
