@@ -283,6 +283,13 @@ export function includesRole(held: OperatorRole, needed: OperatorRole): boolean 
   return held === needed || held === 'admin' || needed === 'viewer'
 }
 
+/** The highest role that both roles include. Undefined: a machine's role and another one have none in common. */
+export function commonRole(one: OperatorRole, other: OperatorRole): OperatorRole | undefined {
+  if (includesRole(one, other)) return other
+  if (includesRole(other, one)) return one
+  return isMachineRole(one) || isMachineRole(other) ? undefined : 'viewer'
+}
+
 export function isMachineRole(role: string): role is MachineRole {
   return MACHINE_ROLES.some((machine) => machine === role)
 }

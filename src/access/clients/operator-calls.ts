@@ -25,7 +25,7 @@ interface CallingSession {
 export interface CallingOperator {
   /** `token` for the holder of the setting `operator.token`. */
   readonly name: string
-  /** For an API token, the lower role between its own and its operator's. */
+  /** For an API token, the highest role included in its own and its operator's. */
   readonly role: OperatorRole
   readonly via: 'operator_token' | 'api_token' | 'session'
   /** Operators who issued the credentials in use, and those who issued theirs: the caller may be any of them. */

@@ -1,5 +1,5 @@
 /** The operators' API tokens, as the guard checks them. Tokens are created and revoked in `store`. */
-import { includesRole } from '../../contract/operator-calls.ts'
+import { commonRole } from '../../contract/operator-calls.ts'
 import { type Clock, millisecondText } from '../../platform/base/clock.ts'
 import type { Db } from '../../platform/store/db.ts'
 import type { CallingOperator } from '../clients/operator-calls.ts'
@@ -34,7 +34,7 @@ export class ApiTokens {
     this.#clock = clock
   }
 
-  /** The operator holding this token, with the lower of both roles. Undefined when it is not valid. */
+  /** The operator holding this token, with the highest role included in both. Undefined when it is not valid. */
   operatorOf(token: string): Promise<Found> {
     const running = this.#lookups.get(token)
     if (running === undefined) return this.#start(token)
@@ -72,12 +72,14 @@ export class ApiTokens {
       .where('operator_tokens.hash', '=', hashRandomSecret(token))
       .executeTakeFirst()
     if (row === undefined || !row.enabled) return undefined
+    // A token issued for reviews never moves money, although its operator became a treasurer.
+    const role = commonRole(row.operator_role, row.role)
+    if (role === undefined) return undefined
     const now = this.#clock.wallInstant().milliseconds
     if (row.last_used_at === null || Date.parse(row.last_used_at) + USE_NOTED_MILLISECONDS <= now) {
       const change = tables.updateTable('operator_tokens').set({ last_used_at: millisecondText(now) })
       await change.where('id', '=', row.id).execute()
     }
-    const role = includesRole(row.operator_role, row.role) ? row.role : row.operator_role
     const { name, sources, assets } = row
     const issuers = [...row.token_issuers, ...row.issuers]
     return { name, role, via: 'api_token', issuers, token: { name: row.token_name, sources, assets } }

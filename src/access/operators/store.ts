@@ -200,7 +200,7 @@ export async function deleteLink(transaction: Transaction<OperatorTables>, opera
 
 /**
  * Creates an API token.
- * @param role absent: the operator's current one. A later change to the operator's role lowers it
+ * @param role absent: the operator's current one. A later change to the operator's role can lower it, and never raises it
  * @param sources for a `deposit_reporter`: the only sources that it may name. `assets` likewise, for each machine
  */
 export async function createApiToken(

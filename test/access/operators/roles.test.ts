@@ -1,6 +1,6 @@
 /**
  * What each role may do, call by call: an independent model in this file against the guard; and API tokens, which have the
- * lower one of their role and that of their operator.
+ * highest role that theirs and their operator's include.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OPERATOR_CALLS, OPERATOR_ROLES, type OperatorRole } from '../../../src/contract/operator-calls.ts'
@@ -93,7 +93,7 @@ describe.each(OPERATOR_ROLES)('an operator with the role %s', (role) => {
 })
 
 describe('an API token', () => {
-  it('an API token has the lower one of its role and the operator’s, also when that changes later', async () => {
+  it('an API token has the highest role that its own and its operator’s include, also when that changes later', async () => {
     const operator = await newOperator('admin')
     const own = await newToken(operator)
     const lower = await newToken(operator, 'reviewer')
@@ -102,10 +102,25 @@ describe('an API token', () => {
     expect([own.role, lower.role]).toEqual(['admin', 'reviewer'])
     expect([await roleOf(own), await roleOf(lower)]).toEqual(['admin', 'reviewer'])
     await node.ask('PATCH', `/operators/${operator}`, { role: 'treasurer' })
-    // Neither of treasurer and reviewer includes the other: the operator's role counts.
-    expect([await roleOf(own), await roleOf(lower)]).toEqual(['treasurer', 'treasurer'])
+    // Neither of treasurer and reviewer includes the other: the role of both is viewer.
+    expect([await roleOf(own), await roleOf(lower)]).toEqual(['treasurer', 'viewer'])
     await node.ask('PATCH', `/operators/${operator}`, { role: 'viewer' })
     expect([await roleOf(own), await roleOf(lower)]).toEqual(['viewer', 'viewer'])
+  })
+
+  it('an API token issued for reviews moves no money after its operator became a treasurer', async () => {
+    const operator = await newOperator('reviewer')
+    const { headers } = await newToken(operator, 'reviewer')
+    await node.ask('PATCH', `/operators/${operator}`, { role: 'treasurer' })
+    const id = '018f0000-0000-7000-8000-000000000001'
+    for (const [path, needed] of [
+      [`/deliveries/${id}/settle`, 'treasurer'],
+      [`/rules/${id}/approve`, 'reviewer'],
+    ] as const) {
+      const { status, body } = await node.ask('POST', path, {}, headers)
+      expect([path, status, body.meta]).toEqual([path, 403, { role: 'viewer', needed }])
+    }
+    expect((await node.ask('GET', '/desk', undefined, headers)).status).toBe(200)
   })
 
   it('an API token cannot have a role that its operator has not', async () => {
