@@ -20,8 +20,9 @@ import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
-import { BUILT_IN_OPERATOR, type CallingOperator } from '../clients/operator-calls.ts'
+import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { OwnCall } from './own-calls.ts'
+import { refuseOwn, requireRequester } from './requesters.ts'
 import type { SeenRecord } from './seen-records.ts'
 import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
 
@@ -140,7 +141,7 @@ export async function requestChange(
 
 /**
  * Confirms a request, or a confirmed one that may not have been carried out. 403 `own_request` for an operator who may
- * have made it, 409 when it was decided, or its 24 hours are over.
+ * have made it, 409 when it was decided, its 24 hours are over, or its requester may no longer make the call.
  */
 export async function confirmRequest(
   transaction: Transaction<OperatorTables>,
@@ -151,6 +152,7 @@ export async function confirmRequest(
   const row = await lockFor(transaction, decider, id, nowMilliseconds)
   refuseOwn(row, decider)
   if (!isOpen(row)) throw decided(row.status)
+  await requireRequester(transaction, row)
   await decide(transaction, decider, row, 'CONFIRMED', nowMilliseconds)
   const { call, params, body, requested_by, issuers, credential_hash } = row
   const credential = credential_hash === null ? {} : { credentialHash: credential_hash }
@@ -164,31 +166,13 @@ export async function readForConfirmation(
   id: string,
   nowMilliseconds: number,
 ): Promise<OwnCall> {
-  const row = await rowOf(db.tables<OperatorTables>(), id, nowMilliseconds)
+  const tables = db.tables<OperatorTables>()
+  const row = await rowOf(tables, id, nowMilliseconds)
   refuseRole(row, decider)
   refuseOwn(row, decider)
   if (!isOpen(row)) throw decided(row.status)
+  await requireRequester(tables, row)
   return row
-}
-
-/** Two credentials count as one person's when one was issued with the other. */
-function refuseOwn(
-  { requested_by, issuers: requesters }: { readonly requested_by: string; readonly issuers: readonly string[] },
-  { name, issuers }: Decider,
-): void {
-  const refuse = (detail: string) => new Problem('own_request', detail)
-  if (name === BUILT_IN_OPERATOR) throw refuse('the single token confirms nothing: a person must')
-  if (requested_by === name) throw refuse('a second operator must confirm what one has requested')
-  if (issuers.includes(requested_by)) {
-    throw refuse(
-      `${requested_by} has requested this, and has issued credentials of ${name}: another operator must confirm`,
-    )
-  }
-  if (requesters.includes(name)) {
-    throw refuse(
-      `${name} has issued credentials of ${requested_by}, who has requested this: another operator must confirm`,
-    )
-  }
 }
 
 /** Declines a request, or withdraws an own one. Repeating it changes nothing. */

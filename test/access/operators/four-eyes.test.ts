@@ -320,6 +320,25 @@ describe('a request', () => {
     expect(await shown()).toBeUndefined()
   })
 
+  it.each([
+    ['disabled', { enabled: false }, /disabled/],
+    ['given another role', { role: 'treasurer' }, /role/],
+  ])('a request is not confirmed after its operator was %s, and can be declined', async (_change, change, reason) => {
+    fourEyes = []
+    await node.ask('PATCH', '/operators/ada', { enabled: true, role: 'reviewer' })
+    fourEyes = ['approvals']
+    const { id } = await request('ada')
+    await node.ask('PATCH', '/operators/ada', change)
+    const answer = await confirm('grace', id)
+    expect([...codeOf(answer), answer.body.meta]).toEqual([
+      ...[409, 'invalid_state', { current: 'requester_without_access' }],
+    ])
+    expect(answer.body.detail).toMatch(reason)
+    expect(writes()).toEqual([])
+    expect((await ask('grace', 'POST', `/change-requests/${id}/decline`, {})).body.status).toBe('DECLINED')
+    await node.ask('PATCH', '/operators/ada', { enabled: true, role: 'reviewer' })
+  })
+
   it('a request to disable an operator needs no second person: whoever finds a stolen login ends it alone', async () => {
     fourEyes = []
     await addPerson('stolen', 'viewer')

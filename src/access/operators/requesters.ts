@@ -1,0 +1,40 @@
+/** Whose requests an operator may confirm. */
+import { mayCall, type OperatorCallId } from '../../contract/operator-calls.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import type { Kysely } from '../../platform/store/db.ts'
+import { BUILT_IN_OPERATOR, type CallingOperator } from '../clients/operator-calls.ts'
+import type { OperatorTables } from './tables.ts'
+
+/** 403 `own_request`. Two credentials count as one person's when one was issued with the other. */
+export function refuseOwn(
+  { requested_by, issuers: requesters }: { readonly requested_by: string; readonly issuers: readonly string[] },
+  { name, issuers }: Pick<CallingOperator, 'name' | 'issuers'>,
+): void {
+  const refuse = (detail: string) => new Problem('own_request', detail)
+  if (name === BUILT_IN_OPERATOR) throw refuse('the single token confirms nothing: a person must')
+  if (requested_by === name) throw refuse('a second operator must confirm what one has requested')
+  if (issuers.includes(requested_by)) {
+    throw refuse(
+      `${requested_by} has requested this, and has issued credentials of ${name}: another operator must confirm`,
+    )
+  }
+  if (requesters.includes(name)) {
+    throw refuse(
+      `${name} has issued credentials of ${requested_by}, who has requested this: another operator must confirm`,
+    )
+  }
+}
+
+/** 409 unless the requester may still make the call: two people stand behind it when it is carried out. */
+export async function requireRequester(
+  queries: Pick<Kysely<OperatorTables>, 'selectFrom'>,
+  { requested_by, call }: { readonly requested_by: string; readonly call: OperatorCallId },
+): Promise<void> {
+  const query = queries.selectFrom('operators').select(['role', 'enabled']).where('name', '=', requested_by)
+  const requester = await query.executeTakeFirst()
+  if (requester?.enabled && mayCall(requester.role, call)) return
+  const lost = requester?.enabled ? 'no longer has the role for this' : 'has been disabled'
+  throw new Problem('invalid_state', `${requested_by}, who has requested this, ${lost}: decline the request`, {
+    meta: { current: 'requester_without_access' },
+  })
+}
