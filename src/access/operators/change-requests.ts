@@ -20,8 +20,10 @@ import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
+import type { EncryptionKey } from '../clients/encryption-key.ts'
 import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { OwnCall } from './own-calls.ts'
+import { openedBody, sealedBody, withoutParties } from './requested-parties.ts'
 import { refuseOwn, requireRequester } from './requesters.ts'
 import type { SeenRecord } from './seen-records.ts'
 import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
@@ -59,15 +61,16 @@ export interface Decider extends Pick<CallingOperator, 'name' | 'role' | 'issuer
 
 /** A request with the record as the first operator saw it. */
 export interface SeenRequest {
+  /** Without the body's parties. */
   readonly document: ChangeRequestDocument
+  readonly storedBody: RequestedCall['body']
   readonly record: SeenRecord | undefined
   /** Whether it can be confirmed. */
   readonly isOpen: boolean
 }
 
-/** The call to carry out. */
+/** A confirmed request. */
 export interface Confirmed {
-  readonly requested: OwnCall
   /** All operators who may have requested it. */
   readonly requesters: readonly string[]
   /** For the credential that it issues. */
@@ -94,23 +97,29 @@ const COLUMNS = [
   'created_at',
 ] as const
 
-/**
- * Records a request. The same one again is the pending one.
- * @param kept the record as the operator sees it now, and the hash of the credential that the call issues
- */
+/** The record as the operator sees it now, and the hash of the credential that the call issues. */
+interface KeptWithRequest extends Pick<OperatorTables['change_requests'], 'record' | 'credential_hash'> {
+  /** Encrypts the body's parties. */
+  readonly encryptionKey: EncryptionKey | undefined
+}
+
+/** Records a request. The same one again is the pending one. */
 export async function requestChange(
   transaction: Transaction<OperatorTables>,
   { name, actor, issuers }: Decider,
   requested: RequestedCall,
-  kept: Pick<OperatorTables['change_requests'], 'record' | 'credential_hash'>,
+  { encryptionKey, ...kept }: KeptWithRequest,
   nowMilliseconds: number,
 ): Promise<{ readonly document: ChangeRequestDocument; readonly isNew: boolean }> {
   await expire(transaction, nowMilliseconds)
+  const id = newId()
+  const { kind, call, subject, body, comment } = requested
   const made = await transaction
     .insertInto('change_requests')
     .values({
-      id: newId(),
+      id,
       ...requested,
+      body: sealedBody(body, id, encryptionKey),
       ...kept,
       issuers: [...issuers],
       requested_by: name,
@@ -124,16 +133,17 @@ export async function requestChange(
     .onConflict((conflict) => conflict.doNothing())
     .returning(COLUMNS)
     .executeTakeFirst()
-  const { kind, call, subject, body, comment } = requested
   if (made !== undefined) {
-    const detail = { request_id: made.id, kind, call, body, comment }
+    const detail = { request_id: id, kind, call, body: withoutParties(body), comment }
     await writeAudit(transaction, { actor, action: 'change_request.create', subject, detail })
-    return { document: documentOf(made, nowMilliseconds), isNew: true }
+    return { document: { ...documentOf(made, nowMilliseconds), body }, isNew: true }
   }
   const pending = transaction.selectFrom('change_requests').select(COLUMNS).where('status', '=', 'PENDING')
   const present = await pending.where('call', '=', call).where('subject', '=', subject).executeTakeFirstOrThrow()
   const document = documentOf(present, nowMilliseconds)
-  if (present.requested_by === name && isDeepStrictEqual(present.body, body)) return { document, isNew: false }
+  const isOwn = present.requested_by === name
+  if (isOwn && isDeepStrictEqual(openedBody(present.body, present.id, encryptionKey), body))
+    return { document: { ...document, body }, isNew: false }
   throw new Problem('already_exists', 'a request for this call waits for its confirmation', {
     meta: { existing: document },
   })
@@ -154,16 +164,17 @@ export async function confirmRequest(
   if (!isOpen(row)) throw decided(row.status)
   await requireRequester(transaction, row)
   await decide(transaction, decider, row, 'CONFIRMED', nowMilliseconds)
-  const { call, params, body, requested_by, issuers, credential_hash } = row
+  const { requested_by, issuers, credential_hash } = row
   const credential = credential_hash === null ? {} : { credentialHash: credential_hash }
-  return { requested: { call, params, body }, requesters: [requested_by, ...issuers], ...credential }
+  return { requesters: [requested_by, ...issuers], ...credential }
 }
 
-/** The request that an operator is about to confirm. Throws as `confirmRequest` does, and changes nothing. */
+/** The call that an operator is about to confirm. Throws as `confirmRequest` does, and changes nothing. */
 export async function readForConfirmation(
   db: Db,
   decider: Decider,
   id: string,
+  encryptionKey: EncryptionKey | undefined,
   nowMilliseconds: number,
 ): Promise<OwnCall> {
   const tables = db.tables<OperatorTables>()
@@ -172,7 +183,8 @@ export async function readForConfirmation(
   refuseOwn(row, decider)
   if (!isOpen(row)) throw decided(row.status)
   await requireRequester(tables, row)
-  return row
+  const { call, params, body } = row
+  return { call, params, body: openedBody(body, id, encryptionKey) }
 }
 
 /** Declines a request, or withdraws an own one. Repeating it changes nothing. */
@@ -213,7 +225,8 @@ export async function noteResult(
 
 export async function getRequest(db: Db, id: string, nowMilliseconds: number): Promise<SeenRequest> {
   const row = await rowOf(db.tables<OperatorTables>(), id, nowMilliseconds)
-  return { document: documentOf(row, nowMilliseconds), record: row.record ?? undefined, isOpen: isOpen(row) }
+  const document = documentOf(row, nowMilliseconds)
+  return { document, storedBody: row.body, record: row.record ?? undefined, isOpen: isOpen(row) }
 }
 
 /**
@@ -352,7 +365,7 @@ function documentOf(row: Row, nowMilliseconds: number): ChangeRequestDocument {
     call,
     summary: OPERATOR_CALLS[call].summary,
     params,
-    body,
+    body: withoutParties(body),
     subject,
     comment,
     status: statusOf(row, nowMilliseconds),

@@ -26,6 +26,7 @@ import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { answered, withMember, writeJson } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import type { Db } from '../../platform/store/db.ts'
+import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { type CallingOperator, idOf, operatorActor, operatorOf } from '../clients/operator-calls.ts'
 import {
   type ChangeRequestDocument,
@@ -42,6 +43,7 @@ import {
 } from './change-requests.ts'
 import type { OwnCall, OwnCalls } from './own-calls.ts'
 import { issueOf, newCredential } from './requested-credentials.ts'
+import { openedBody, withoutParties } from './requested-parties.ts'
 import { changesBetween, type SeenRecord, versionOf } from './seen-records.ts'
 import { CHANGE_REQUEST_STATUSES, type OperatorTables } from './tables.ts'
 
@@ -52,6 +54,8 @@ export interface FourEyesOptions {
   fourEyes(): readonly string[]
   /** A setup link's address. */
   linkAddress(token: string): string
+  /** Encrypts the parties in requested calls. Absent: none can be stored or read. */
+  readonly encryptionKey?: EncryptionKey | undefined
 }
 
 /** 128 bits from a digest. */
@@ -107,16 +111,16 @@ export async function answerWithRequest(
   reply: FastifyReply,
   { call, kind, comment }: CallToConfirm & { readonly call: OperatorCallId },
   seen: (requested: OwnCall) => Promise<SeenRecord | undefined>,
-  { db, clock, linkAddress }: FourEyesOptions,
+  { db, clock, linkAddress, encryptionKey }: FourEyesOptions,
 ): Promise<FastifyReply> {
   // Copies with the ordinary object prototype: only such objects are stored as JSON.
   const params = structuredClone(request.params) as Readonly<Record<string, string>>
   const body = structuredClone(request.body ?? {}) as Readonly<Record<string, unknown>>
-  const requested = { kind, call, params, body, subject: subjectOf(call, params, body), comment }
+  const requested = { kind, call, params, body, subject: subjectOf(call, params, withoutParties(body)), comment }
   const record = await seen(requested)
   const issue = issueOf(requested)
   const credential = issue === undefined ? undefined : newCredential(issue)
-  const kept = { record: record ?? null, credential_hash: credential?.hash ?? null }
+  const kept = { record: record ?? null, credential_hash: credential?.hash ?? null, encryptionKey }
   const now = clock.wallInstant().milliseconds
   const { document, isNew } = await db.transaction<OperatorTables, Awaited<ReturnType<typeof requestChange>>>(
     (transaction) => requestChange(transaction, deciderOf(request), requested, kept, now),
@@ -243,7 +247,7 @@ interface ById {
 
 /** Declares the calls for requests, relative to the prefix in `app`. */
 export function registerChangeRequestRoutes(app: FastifyInstance, options: FourEyesOptions, ownCalls: OwnCalls): void {
-  const { db, clock } = options
+  const { db, clock, encryptionKey } = options
   const now = () => clock.wallInstant().milliseconds
   app.get<{ Querystring: Static<typeof RequestsQuery> }>(
     '/change-requests',
@@ -251,10 +255,11 @@ export function registerChangeRequestRoutes(app: FastifyInstance, options: FourE
     ({ query }) => listRequests(db, readPageQuery(query), query, now()),
   )
   app.get<ById>('/change-requests/:id', answered(ChangeRequestWithRecord), async (request) => {
-    const { document, record, isOpen } = await getRequest(db, idOf(request.params.id), now())
-    // Only the deciding roles may see some of the record's members.
+    const { document, storedBody, record, isOpen } = await getRequest(db, idOf(request.params.id), now())
+    // Only the deciding roles may see some of the record's and the body's members.
     if (!mayCall(operatorOf(request).role, document.call)) return document
-    const seen = record === undefined ? {} : { record }
+    const body = openedBody(storedBody, document.id, encryptionKey)
+    const seen = record === undefined ? { body } : { body, record }
     if (!isOpen) return { ...document, ...seen }
     const current = await ownCalls.readRecord(app, operatorOf(request), document)
     const changes = record === undefined || current === undefined ? [] : changesBetween(record, current)
@@ -281,20 +286,20 @@ async function confirm(
   request: FastifyRequest<ById & { Body: Static<typeof Confirmation> }>,
   reply: FastifyReply,
   ownCalls: OwnCalls,
-  { db, clock }: FourEyesOptions,
+  { db, clock, encryptionKey }: FourEyesOptions,
 ): Promise<FastifyReply> {
   const now = () => clock.wallInstant().milliseconds
   const id = idOf(request.params.id)
   const operator = operatorOf(request)
   const decider = deciderOf(request)
-  const toConfirm = await readForConfirmation(db, decider, id, now())
+  const requested = await readForConfirmation(db, decider, id, encryptionKey, now())
   const compare = (record: unknown, next: string) => {
     const seen = record === undefined ? undefined : (JSON.parse(writeJson(record)) as SeenRecord)
     if (versionOf(seen) === request.body.version) return
     throw new Problem('record_changed', `version: the record has changed: ${next}`)
   }
-  compare(await ownCalls.readRecord(app, operator, toConfirm), 'read the request again')
-  const { requested, requesters, ...credential } = await db.transaction<OperatorTables, Confirmed>((transaction) =>
+  compare(await ownCalls.readRecord(app, operator, requested), 'read the request again')
+  const { requesters, ...credential } = await db.transaction<OperatorTables, Confirmed>((transaction) =>
     confirmRequest(transaction, decider, id, now()),
   )
   const confirmation = { ...credential, compare: (record: unknown) => compare(record, 'request the change again') }

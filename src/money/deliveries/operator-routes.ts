@@ -10,6 +10,7 @@ import { answered, RawJson } from '../../platform/http/raw-json.ts'
 import { type Db, StatementFailed, type Transaction } from '../../platform/store/db.ts'
 import { DueSearch } from '../../platform/store/due-search.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { partiesFormFor } from '../screening/parties.ts'
 import { executorName, refuseForeignDelivery, refuseForeignName } from './machine-limits.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
@@ -54,8 +55,8 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     answered(DeliveryPage, { querystring: DeliveriesQuery }),
     async ({ query }) => pageDocument(await listDeliveries(db, readPageQuery(query), query)),
   )
-  app.get<ById>('/deliveries/:id', answered(DeliveryWithAttempts), ({ params }) =>
-    deliveryDocument(db.tables(), idOf(params.id), encryptionKey),
+  app.get<ById>('/deliveries/:id', answered(DeliveryWithAttempts), (request) =>
+    deliveryDocument(db.tables(), idOf(request.params.id), encryptionKey, partiesFormFor(request)),
   )
   app.post<{ Body: Static<typeof ClaimBody> }>(
     '/deliveries/claim',
@@ -141,7 +142,7 @@ async function lockedDocument(
   encryptionKey: EncryptionKey | undefined,
 ): Promise<RawJson> {
   await lockDelivery(transaction, id)
-  return await deliveryDocument(transaction, id, encryptionKey)
+  return await deliveryDocument(transaction, id, encryptionKey, 'kept')
 }
 
 /**

@@ -20,7 +20,7 @@ import {
 } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { amountText } from '../ledger/amount-text.ts'
-import { partiesOf, withParties } from '../screening/parties.ts'
+import { type PartiesForm, partiesOf, withParties } from '../screening/parties.ts'
 import type { Delivery, DeliveryChannel, DeliveryStatus } from './model.ts'
 import type { DeliveriesTable, DeliveryTables } from './tables.ts'
 
@@ -136,11 +136,13 @@ async function textsWithParties<Tables>(
   tables: Kysely<Tables>,
   rows: readonly DeliveryText[],
   key: EncryptionKey | undefined,
+  form: PartiesForm = 'shown',
 ): Promise<readonly string[]> {
   const parties = await partiesOf(
     tables,
     rows.flatMap((row) => row.orchestration_id ?? []),
     key,
+    form,
   )
   return rows.map(({ text, orchestration_id }) => withParties(text, parties.get(orchestration_id ?? '')))
 }
@@ -177,6 +179,7 @@ export async function deliveryDocument<Tables>(
   tables: Kysely<Tables>,
   id: string,
   key?: EncryptionKey | undefined,
+  form?: PartiesForm,
 ): Promise<RawJson> {
   const members = [
     ...ITEM.members,
@@ -187,7 +190,7 @@ export async function deliveryDocument<Tables>(
     select ${objectText(members)} as text, orchestration_id
     from (select delivery.*, ${ATTEMPTS} as attempts from deliveries as delivery where delivery.id = ${id}) as record
   `.execute(tables)
-  const [text = noDelivery()] = await textsWithParties(tables, rows, key)
+  const [text = noDelivery()] = await textsWithParties(tables, rows, key, form)
   return new RawJson(text)
 }
 

@@ -14,7 +14,7 @@ import { validationErrors } from '../../platform/http/validation.ts'
 import { type Db, type Kysely, StoreUnavailable, type Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { type Release, ReleaseBody } from '../gates/release.ts'
-import { partiesOf } from '../screening/parties.ts'
+import { type PartiesForm, partiesFormFor, partiesOf } from '../screening/parties.ts'
 import { correctDeposit } from './correct.ts'
 import {
   assignDeposit,
@@ -84,8 +84,8 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
     async ({ query: { limit, order, page_cursor, ...filters }, query }) =>
       pageDocument(await listDeposits(db, filters, readPageQuery(query))),
   )
-  app.get<ById>('/deposits/:id', answered(Deposit), ({ params }) =>
-    shownDeposit(db.tables(), idOf(params.id), options.encryptionKey),
+  app.get<ById>('/deposits/:id', answered(Deposit), (request) =>
+    shownDeposit(db.tables(), idOf(request.params.id), options.encryptionKey, partiesFormFor(request)),
   )
   app.get<ById>('/deposits/:id/trace', answered(DepositTrace), ({ params }) => traceDeposit(db, idOf(params.id)))
   registerActions(app, options)
@@ -103,7 +103,7 @@ function registerActions(app: FastifyInstance, options: DepositOperatorRoutesOpt
     await transactionWithRetries<DepositTables, void>(db, async (transaction) => {
       await requireSeen(request, async () => {
         await lockDeposit(transaction, id)
-        return await shownDeposit<DepositTables>(transaction, id, encryptionKey)
+        return await shownDeposit<DepositTables>(transaction, id, encryptionKey, 'kept')
       })
       await work(transaction, actor, id)
     })
@@ -160,9 +160,10 @@ async function shownDeposit<Tables extends DepositTables>(
   tables: Kysely<Tables>,
   id: string,
   key: EncryptionKey | undefined,
+  form: PartiesForm = 'shown',
 ) {
   const deposit = await readDeposit(tables, id)
-  const parties = (await partiesOf(tables, [id], key)).get(id)
+  const parties = (await partiesOf(tables, [id], key, form)).get(id)
   return parties === undefined ? deposit : { ...deposit, parties: JSON.parse(parties) as object }
 }
 

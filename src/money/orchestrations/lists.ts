@@ -17,7 +17,7 @@ import {
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { amountText } from '../ledger/amount-text.ts'
 import { DESTINATION_TEXT, SOURCE_TEXT } from '../rules/list-items.ts'
-import { partiesOf, withParties } from '../screening/parties.ts'
+import { type PartiesForm, partiesOf, withParties } from '../screening/parties.ts'
 import type { OPERATOR_ORCHESTRATION_FILTERS, ORCHESTRATION_FILTERS } from './schemas.ts'
 import type { OrchestrationTables } from './tables.ts'
 
@@ -45,8 +45,9 @@ export async function textWithParties<Tables>(
   id: string,
   text: string,
   key: EncryptionKey | undefined,
+  form: PartiesForm = 'shown',
 ): Promise<string> {
-  return withParties(text, (await partiesOf(tables, [id], key)).get(id))
+  return withParties(text, (await partiesOf(tables, [id], key, form)).get(id))
 }
 
 /** Any customer's orchestration, in its form for the operator. */

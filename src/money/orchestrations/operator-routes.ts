@@ -10,6 +10,7 @@ import type { Db, Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import type { GateSettings } from '../controls/gates.ts'
 import { type Release, ReleaseBody } from '../gates/release.ts'
+import { partiesFormFor } from '../screening/parties.ts'
 import { getAnyOrchestration, listAllOrchestrations, textWithParties } from './lists.ts'
 import {
   lockOrchestration,
@@ -55,7 +56,7 @@ export function registerOrchestrationOperatorRoutes(
       await requireSeen(request, async () => {
         await lockOrchestration(transaction, id)
         const text = (await getAnyOrchestration(transaction, id)) ?? noOrchestration()
-        return new RawJson(await textWithParties(transaction, id, text, encryptionKey))
+        return new RawJson(await textWithParties(transaction, id, text, encryptionKey, 'kept'))
       })
       return await work(transaction, operatorActor(request), id)
     })
@@ -69,11 +70,11 @@ export function registerOrchestrationOperatorRoutes(
     },
     async ({ query }) => pageDocument(await listAllOrchestrations(db, query)),
   )
-  app.get<ById>('/orchestrations/:id', answered(OperatorOrchestration), async ({ params }) => {
+  app.get<ById>('/orchestrations/:id', answered(OperatorOrchestration), async (request) => {
     const tables = db.tables<OrchestrationTables>()
-    const id = idOf(params.id)
+    const id = idOf(request.params.id)
     const text = (await getAnyOrchestration(tables, id)) ?? noOrchestration()
-    return new RawJson(await textWithParties(tables, id, text, encryptionKey))
+    return new RawJson(await textWithParties(tables, id, text, encryptionKey, partiesFormFor(request)))
   })
   app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
     write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),

@@ -3,8 +3,10 @@
  * without parties of its own takes those of its destination when it is first screened. They are accepted only while
  * `screening.url` is set, and stored encrypted and bound to the movement or destination they were given with.
  */
+import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { type EncryptionKey, EncryptionKeyProblem } from '../../access/clients/encryption-key.ts'
+import { operatorOf } from '../../access/clients/operator-calls.ts'
 import { type FieldError, Problem } from '../../platform/http/problem.ts'
 import type { Kysely, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -35,6 +37,14 @@ export interface PartiesSettings {
 
 /** None are accepted. */
 export const NO_PARTIES: PartiesSettings = { isScreening: false, encryptionKey: undefined }
+
+/** How they are read: `kept` in a change request's record, which is not encrypted, names them without what they say. */
+export type PartiesForm = 'shown' | 'kept'
+
+/** For a call that shows a record. */
+export function partiesFormFor(request: FastifyRequest): PartiesForm {
+  return operatorOf(request).keepsRecord === true ? 'kept' : 'shown'
+}
 
 /** Encrypts accepted parties for their movement or destination, whose id is not known yet. */
 export type SealedParties = (id: string) => string
@@ -78,13 +88,24 @@ export async function partiesOf<Tables>(
   tables: Kysely<Tables>,
   ids: readonly string[],
   key?: EncryptionKey | undefined,
+  form: PartiesForm = 'shown',
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ readonly movement_id: string; readonly bound_to: string; readonly parties: string }>`
     select movement_id, coalesce(destination_id, movement_id) as bound_to, parties
     from movement_parties where movement_id = any(${[...ids]}::uuid[])
   `.execute(tables)
-  return new Map(rows.map(({ movement_id, bound_to, parties }) => [movement_id, openParties(parties, bound_to, key)]))
+  return new Map(
+    rows.map(({ movement_id, bound_to, parties }) => {
+      const text = openParties(parties, bound_to, key)
+      return [movement_id, form === 'shown' ? text : keptText(text)]
+    }),
+  )
+}
+
+/** Known parties stay, so their names are enough to see a change. */
+function keptText(text: string): string {
+  return JSON.stringify(Object.fromEntries(Object.keys(JSON.parse(text) as object).map((name) => [name, {}])))
 }
 
 /** An object's JSON text with the parties as its last member. */

@@ -111,7 +111,7 @@ const WORKS: Readonly<
       transaction,
       { name: a.name, role: 'admin', ...CHANGER },
       call,
-      { record: null, credential_hash: null },
+      { record: null, credential_hash: null, encryptionKey: undefined },
       NOW,
     )
   },

@@ -56,6 +56,8 @@ export interface Operators {
   readonly setup: ConsoleSetup
   /** Called for every wrong token. */
   readonly onGuess: (clientAddress: string) => void
+  /** Encrypts the parties in requested calls. */
+  readonly encryptionKey: EncryptionKey | undefined
   /** A setup link's address. */
   linkAddress(token: string): string
   renewFirstLink(changer: Changer): Promise<NewLink & { readonly file: string }>
@@ -100,6 +102,7 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
     ...(tls === undefined ? {} : { tls }),
     trustedProxies: config['http.trusted_proxies'],
     fourEyes: () => parts.current.config['operator.four_eyes'],
+    encryptionKey,
     token: readOperatorToken(config.data_dir, config['operator.token']),
     channel,
     access,
