@@ -1,7 +1,8 @@
 /**
  * One session's subscription to its customer's events. One batch at a time is read from the store and sent, and the
  * next one when the outbox has drained, so a slow client costs one batch and misses nothing. While the store is
- * unavailable the subscription waits. The client's scopes are read for each batch.
+ * unavailable the subscription waits. The client's scopes are read for each batch. The session may end the subscription
+ * and begin another one: a batch for the ended one is dropped.
  */
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 import type { Directory } from '../../access/clients/directory.ts'
@@ -53,15 +54,20 @@ const MISSING_SCOPE: EntryProblem = {
   message: `the channel events needs the scope ${EVENT_SCOPE}, in the token and for its client`,
 }
 
+/** One subscription, from `begin` to `end`. */
+interface Progress {
+  /** Of the last sent event, or a later one that the client may not see. */
+  position: bigint
+  isReading: boolean
+  /** There may be events that no read has found yet. */
+  isBehind: boolean
+}
+
 export class EventSubscription implements EventFollower {
   readonly #options: EventSubscriptionOptions
   #start: Start | undefined
-  /** Of the last sent event, or a later one that the client may not see. */
-  #position = 0n
-  #isActive = false
-  #isReading = false
-  /** There may be events that no read has found yet. */
-  #isBehind = false
+  /** Undefined while there is no subscription. */
+  #progress: Progress | undefined
   #release: () => void = () => undefined
 
   constructor(options: EventSubscriptionOptions) {
@@ -73,7 +79,7 @@ export class EventSubscription implements EventFollower {
    * @param after undefined: the customer's last sequence
    */
   prepare(after: bigint | undefined): Promise<void> | undefined {
-    if (this.#isActive || this.#start !== undefined || this.#scopes === undefined) return undefined
+    if (this.#progress !== undefined || this.#start !== undefined || this.#scopes === undefined) return undefined
     const { streams, token } = this.#options
     return streams.source.start(token.customerId, after).then(
       (position) => {
@@ -110,34 +116,34 @@ export class EventSubscription implements EventFollower {
       unfollow()
       endWatch()
     }
-    this.#isActive = true
-    this.#position = start.position
+    this.#progress = { position: start.position, isReading: false, isBehind: false }
     this.wake()
     return { problem: undefined, lastSequence: after === undefined ? start.position : undefined }
   }
 
   wake(last?: bigint): void {
-    if (!this.#isActive || (last !== undefined && last <= this.#position)) return
-    this.#isBehind = true
+    const progress = this.#progress
+    if (progress === undefined || (last !== undefined && last <= progress.position)) return
+    progress.isBehind = true
     this.resume()
   }
 
   /** The outbox takes data again. */
   resume(): void {
-    if (!this.#isBehind || this.#isReading) return
-    this.#isReading = true
-    this.#readAll()
+    const progress = this.#progress
+    if (progress === undefined || !progress.isBehind || progress.isReading) return
+    progress.isReading = true
+    this.#readAll(progress)
       .catch((error: unknown) => {
-        if (this.#isActive) this.#options.onInternalError(error)
+        if (progress === this.#progress) this.#options.onInternalError(error)
       })
       .finally(() => {
-        this.#isReading = false
+        progress.isReading = false
       })
   }
 
   end(): void {
-    this.#isActive = false
-    this.#isBehind = false
+    this.#progress = undefined
     this.#start = undefined
     this.#release()
     this.#release = () => undefined
@@ -151,7 +157,7 @@ export class EventSubscription implements EventFollower {
   #accessChanged({ all, clientIds }: AffectedTokens): void {
     const isAffected = all || clientIds.has(this.#options.token.clientId)
     // The same change may have closed the session before.
-    if (this.#isActive && isAffected && this.#scopes === undefined) this.#endFor(MISSING_SCOPE)
+    if (this.#progress !== undefined && isAffected && this.#scopes === undefined) this.#endFor(MISSING_SCOPE)
   }
 
   #endFor(reason: EntryProblem): void {
@@ -159,17 +165,17 @@ export class EventSubscription implements EventFollower {
     this.#options.onEnd(reason)
   }
 
-  async #readAll(): Promise<void> {
+  async #readAll(progress: Progress): Promise<void> {
     const { streams, token, outbox } = this.#options
-    while (this.#isBehind && !outbox.isBlocked) {
-      this.#isBehind = false
+    while (progress.isBehind && !outbox.isBlocked) {
+      progress.isBehind = false
       try {
-        const batch = await streams.source.read(token.customerId, this.#position)
-        if (!this.#isActive) return
+        const batch = await streams.source.read(token.customerId, progress.position)
+        if (progress !== this.#progress) return
         // It is read again when the outbox has drained.
-        if (outbox.isBlocked || !this.#send(batch)) this.#isBehind = true
+        if (outbox.isBlocked || !this.#send(progress, batch)) progress.isBehind = true
       } catch (error) {
-        if (!this.#isActive) return
+        if (progress !== this.#progress) return
         if (error instanceof EventsExpired) return this.#endFor(expired(error))
         // The next poll wakes it.
         if (error instanceof StoreUnavailable) return
@@ -179,7 +185,7 @@ export class EventSubscription implements EventFollower {
   }
 
   /** Returns whether there are no later events for now. */
-  #send({ events, examinedTo, isEnd }: EventBatch): boolean {
+  #send(progress: Progress, { events, examinedTo, isEnd }: EventBatch): boolean {
     const scopes = this.#scopes
     if (scopes === undefined) {
       this.#endFor(MISSING_SCOPE)
@@ -187,7 +193,7 @@ export class EventSubscription implements EventFollower {
     }
     const objects = new Set<string>(readableObjects(scopes))
     const visible = events.filter(({ objectType }) => objects.has(objectType))
-    this.#position = examinedTo
+    progress.position = examinedTo
     if (visible.length > 0) {
       const frames = visible.map(({ text }) => textFrame(`{"channel":"events","payload":${text}}`))
       const { outbox, usage } = this.#options

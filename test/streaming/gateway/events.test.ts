@@ -285,6 +285,42 @@ function failing(isDown: () => boolean): EventSource {
   }
 }
 
+describe('a subscription after another one on the same connection', () => {
+  it.each([
+    ['an earlier sequence', 4, 0],
+    ['a later sequence', 0, 4],
+  ])(
+    'a subscription from %s gets each event once, although a read of the one before it is still under way',
+    async (_sequence, before, after) => {
+      const who = await node.newCustomer()
+      await write(who, 7)
+      let endSlowRead: () => void = () => undefined
+      const slowRead = new Promise<void>((resolve) => {
+        endSlowRead = resolve
+      })
+      let reads = 0
+      const source: EventSource = {
+        ...failing(() => false),
+        async read(customerId, from) {
+          const isFirst = ++reads === 1
+          const batch = await feed.read(customerId, from)
+          if (isFirst) await slowRead
+          return batch
+        },
+      }
+      const client = connect({ who, source })
+      await subscribe(client, { after: before })
+      client.ask({ type: 'unsubscribe', channels: [{ type: 'events' }] })
+      const { answer, events } = await subscribe(client, { after })
+      expect(answer.success).toBe(true)
+      endSlowRead()
+      const received = [...events, ...(events.length < 8 - after ? await texts(client, 8 - after - events.length) : [])]
+      expect(sequencesOf(received)).toEqual(range(after + 1, 8))
+      expect(client.read()).toEqual([])
+    },
+  )
+})
+
 describe('an unavailable store', () => {
   it('a subscription waits for the store and misses nothing', async () => {
     const who = await node.newCustomer()
