@@ -124,8 +124,10 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
 const FORMAT: RecordingFormat = {
   isDamage: (error) => error instanceof RecordingError,
   cursorsOf(market, depth) {
-    const cursors = new Cursors(market, 'market_data', depth)
-    return (epoch, version) => cursors.token({ id: epoch, base: 0 }, version)
+    return [false, true].map((isAttributed) => {
+      const cursors = new Cursors(market, 'market_data', depth, isAttributed)
+      return (epoch, version) => cursors.token({ id: epoch, base: 0 }, version)
+    })
   },
 }
 

@@ -1,8 +1,9 @@
 /**
  * Compares receipts with a service's recording (docs/how-to/recordings.md): rebuilds each market's full book commit by
- * commit, and compares the best levels with the receipts whose cursor names this version. Cursors are hashes of market,
- * depth and epoch with a version, so receipts from another run, depth or market have other cursors. The recording's
- * reader and its cursors are passed in. A book is never built across damage: it continues with the next keyframe.
+ * commit, and compares the best levels with the receipts whose cursor names this version. A lost book is empty after the
+ * commit that withdraws it. Cursors are hashes of market, depth, attribution and epoch with a version, so receipts from
+ * another run, view or market have other cursors. The recording's reader and its cursors are passed in. A book is never
+ * built across damage: it continues with the next keyframe.
  * Windows are not compared: a recording does not contain the UPDATEs and the executions' cursors.
  */
 import { nanosecondText } from '../../../platform/base/clock.ts'
@@ -43,6 +44,8 @@ interface Entry {
   readonly market: number
   readonly events: readonly BookEvent[]
   readonly commit?: Commit | undefined
+  /** The commit withdrew the book. In a keyframe: it is still withdrawn. */
+  readonly withdrawn?: true | undefined
   readonly origin?: string | undefined
 }
 
@@ -62,14 +65,16 @@ export interface Recording<Part extends Block> {
 export interface RecordingFormat {
   /** Whether the error reports damage in the recording. */
   isDamage(error: unknown): error is Error
-  /** The service's cursors for a market at a depth. */
-  cursorsOf(market: string, depth: number): (epoch: string, version: number) => string
+  /** The service's cursors for a market at a depth: for the view without venues, and for the one with them. */
+  cursorsOf(market: string, depth: number): readonly CursorOf[]
 }
+
+type CursorOf = (epoch: string, version: number) => string
 
 interface FollowedMarket {
   readonly definition: Market
   /** For every depth in the market's receipts. */
-  readonly cursors: readonly { readonly depth: number; readonly cursorOf: (epoch: string, version: number) => string }[]
+  readonly cursors: readonly { readonly depth: number; readonly cursorOf: CursorOf }[]
   /** Undefined until it is known from a keyframe or a SNAPSHOT. */
   book: NaiveBook | undefined
   isLive: boolean
@@ -109,7 +114,7 @@ function followedMarket(definition: Market, { cursorsOf }: RecordingFormat, rece
   const { symbol } = definition
   const ofMarket = receipts.all.filter(({ receipt }) => receipt.market === symbol)
   const depths = new Set(ofMarket.map(({ receipt }) => receipt.depth))
-  const cursors = [...depths].map((depth) => ({ depth, cursorOf: cursorsOf(symbol, depth) }))
+  const cursors = [...depths].flatMap((depth) => cursorsOf(symbol, depth).map((cursorOf) => ({ depth, cursorOf })))
   return { definition, cursors, book: undefined, isLive: false, version: 0 }
 }
 
@@ -130,14 +135,16 @@ function follow(market: FollowedMarket, entry: Entry, isKeyframe: boolean, recei
       apply(market, market.book, event.changes)
     } else if (event.type === 'lost') market.isLive = false
   }
-  const { commit, origin } = entry
+  const { commit, withdrawn: isWithdrawn = false, origin } = entry
   if (commit === undefined) return
   // The blocks' checksums do not cover a gap in the versions.
   if (market.book !== undefined && !isKeyframe && market.version > 0 && commit.version > market.version + 1) {
     if (!entry.events.some(({ type }) => type === 'snapshot')) market.book = undefined
   }
   market.version = commit.version
-  if (market.book !== undefined && market.isLive) compare(market, market.book, { ...commit, origin }, receipts)
+  if (isWithdrawn) market.book = new NaiveBook()
+  if (market.book !== undefined && (market.isLive || isWithdrawn))
+    compare(market, market.book, { ...commit, origin }, receipts)
 }
 
 function apply({ definition }: FollowedMarket, book: NaiveBook, levels: readonly Level[]): void {
