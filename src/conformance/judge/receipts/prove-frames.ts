@@ -22,7 +22,7 @@ interface FollowedMarket {
   time: string
   /** Receipts that the subscription was sent. */
   readonly brought: Set<ListedReceipt>
-  /** As the answer to the last subscription says. */
+  /** As asked for by the last subscription. A plan may serve less, and may change while the client is connected. */
   depth: number | undefined
 }
 
@@ -108,12 +108,12 @@ export class FramesProof {
     for (const answer of answers) {
       if (isSubscribed) this.#subscribed.add(channelOf(answer))
       else this.#subscribed.delete(channelOf(answer))
-      const { type: channel, params, served, resumed } = answer
+      const { type: channel, params, resumed } = answer
       if (!isObject(params) || typeof params.market !== 'string') continue
       const market = this.#marketOf(params.market)
       if (channel === 'execution_data') market.executions.onSubscription(isSubscribed, resumed === true)
       if (channel !== 'market_data') continue
-      const { depth } = isObject(served) ? served : params
+      const { depth } = params
       market.depth = typeof depth === 'number' ? depth : undefined
       market.updates.doubt()
       market.brought.clear()
@@ -198,12 +198,13 @@ export class FramesProof {
     }
   }
 
-  #compare(listed: ListedReceipt, levels: NaiveBook, subscribedDepth: number | undefined, messageTime: string): void {
+  #compare(listed: ListedReceipt, levels: NaiveBook, depthMax: number | undefined, messageTime: string): void {
     const { depth, book, time, price_decimals: price, amount_decimals: amount } = listed.receipt
     const own = hashedBook(levels)
-    const isDeeper = depth !== 0 && levels.depth > depth
-    if (isDeeper || (subscribedDepth !== undefined && subscribedDepth !== depth)) {
-      const subscribed = subscribedDepth === undefined ? '' : `, subscribed with depth ${subscribedDepth}`
+    const isBookDeeper = depth !== 0 && levels.depth > depth
+    const isReceiptDeeper = depthMax !== undefined && (depth === 0 || depth > depthMax)
+    if (isBookDeeper || isReceiptDeeper) {
+      const subscribed = depthMax === undefined ? '' : `, subscribed with depth ${depthMax}`
       this.#receipts.fail(listed, 'depth-differs', `the book has ${levels.depth} levels on a side${subscribed}`)
     } else if (!own.hasDecimals({ price, amount })) {
       this.#receipts.fail(listed, 'decimals-differ', `the receipt has ${price} and ${amount}`)
