@@ -10,7 +10,7 @@ import { hashedBook } from '../../src/conformance/judge/receipts/hashed-book.ts'
 import type { ReceiptList } from '../../src/conformance/judge/receipts/receipt-list.ts'
 import { Random } from '../support/random.ts'
 import { claimsOf, EXECUTIONS, issuer, linesOf, receiptsOf, received } from '../support/receipted-stream.ts'
-import { proofOf, signReceipt } from '../support/receipts.ts'
+import { partsOf, proofOf, signReceipt } from '../support/receipts.ts'
 
 /** A message of the extended protocol whose members an attacker may change. */
 interface Frame {
@@ -287,6 +287,21 @@ describe('levels between two receipts', () => {
   })
 })
 
+/** The last character has four bits that are no part of the signature. */
+function withOtherBits(receipt: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  return receipt.slice(0, -1) + alphabet[alphabet.indexOf(receipt.slice(-1)) ^ 1]
+}
+
+/** With (r, s), (r, n - s) is valid too, where n is the order of P-256. */
+function withNegatedHalf(receipt: string): string {
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+  const { signed, signature } = partsOf(receipt)
+  const hex = Buffer.from(signature, 'base64url').toString('hex')
+  const negated = (order - BigInt(`0x${hex.slice(64)}`)).toString(16).padStart(64, '0')
+  return `${signed}.${Buffer.from(hex.slice(0, 64) + negated, 'hex').toString('base64url')}`
+}
+
 describe('receipts from elsewhere', () => {
   const replaced = (receipt: string, by: string) => lines.map((line) => line.replaceAll(receipt, by))
   const last = all.at(-1) as string
@@ -303,6 +318,23 @@ describe('receipts from elsewhere', () => {
     expect(list.count).toBe(all.length - 1)
     expect(list.updates.covered).toBeLessThan(honest.updates.covered)
     expect(list.executions.covered).toBeLessThan(EXECUTIONS)
+  })
+
+  it.each([
+    ['other spare bits', withOtherBits],
+    ['the negated half', withNegatedHalf],
+  ])('a receipt whose signature is written with %s is the same receipt', (_name, rewrite) => {
+    const ofMarket = all.filter((receipt) => claimsOf(receipt).market === MARKET)
+    const [first, later] = [ofMarket[0] as string, ofMarket[3] as string]
+    const repeated = prove(replaced(later, rewrite(first)))
+    expect(namesOf(repeated)).toEqual(['receipt-repeated'])
+    expect([repeated.count, repeated.books.covered]).toEqual([all.length - 1, all.length - 1])
+    const doubled = prove(replaced(later, `${later}","${rewrite(later)}`))
+    expect([doubled.books, doubled.executionWindows, doubled.updateWindows]).toEqual([
+      honest.books,
+      honest.executionWindows,
+      honest.updateWindows,
+    ])
   })
 
   it('with half of its receipts a file is proven by half', () => {

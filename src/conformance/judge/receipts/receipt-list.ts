@@ -1,7 +1,8 @@
 /**
  * The receipts of one `prove` call and what became of each book: matched (its hash equals the rebuilt book's), unreached
  * (valid, but the messages do not contain its version), or failed. It also counts how much of the files the receipts
- * cover, and finds receipts that contradict each other. Identical receipts count once. It is bounded.
+ * cover, and finds receipts that contradict each other. A statement counts once, however often it is signed: one
+ * signature can be written in several ways, and several nodes sign the same statement. It is bounded.
  */
 import { type Finding, Findings } from '../findings.ts'
 import { RECEIPT_FAULTS, type ReceiptFault } from './receipt-faults.ts'
@@ -55,6 +56,10 @@ export class ReceiptList {
   /** By text. Undefined where it is not valid. */
   readonly #texts = new Map<string, ListedReceipt | undefined>()
   readonly #listed: ListedReceipt[] = []
+  /** By the signed part, the text without its signature. */
+  readonly #statements = new Map<string, ListedReceipt>()
+  /** Texts of listed statements with another signature. */
+  #signedAgain = 0
   readonly #findings = new Findings<ReceiptFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: RECEIPT_FAULTS[name] }))
   readonly #byCursor = new Map<string, ListedReceipt[]>()
   readonly #byUpdates = new Map<string, ListedReceipt[]>()
@@ -82,8 +87,16 @@ export class ReceiptList {
       this.report('market-differs', `${receipt.market} in an entry of ${market}`)
       return
     }
+    const statement = text.slice(0, text.lastIndexOf('.'))
+    const known = this.#statements.get(statement)
+    if (known !== undefined) {
+      this.#texts.set(text, known)
+      this.#signedAgain += 1
+      return
+    }
     const listed: ListedReceipt = { receipt, state: 'unknown', hasUpdates: false, hasExecutions: false }
     this.#reportContradictions(listed)
+    this.#statements.set(statement, listed)
     this.#texts.set(text, listed)
     this.#listed.push(listed)
     index(this.#byCursor, keyOf(receipt.market, receipt.cursor), listed)
@@ -101,7 +114,7 @@ export class ReceiptList {
   }
 
   get count(): number {
-    return this.#texts.size
+    return this.#texts.size - this.#signedAgain
   }
 
   /** A market's receipts for a cursor. */
