@@ -22,7 +22,9 @@ const NO_VERSION = 'none'
 /** 128 bits from the digest. */
 const VERSION_CHARACTERS = 22
 /** Use, and its times, which change without a decision. */
-const UNCOUNTED = ['last_login_at', 'last_used_at', 'use']
+const UNCOUNTED: readonly string[] = ['last_login_at', 'last_used_at', 'use']
+/** Its members have names that customers choose: all count. */
+const METADATA = 'metadata'
 
 /** A digest over everything that an operator can decide by. */
 export function versionOf(record: SeenRecord | undefined): string {
@@ -54,11 +56,13 @@ function fieldsOf(record: SeenRecord): ReadonlyMap<string, unknown> {
 }
 
 /** Members sorted by name: the store does not keep their order. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical)
+function canonical(value: unknown, uncounted = UNCOUNTED): unknown {
+  if (Array.isArray(value)) return value.map((entry) => canonical(entry, uncounted))
   if (!isObject(value)) return value
-  const members = Object.entries(value).filter(([name]) => !UNCOUNTED.includes(name))
+  const members = Object.entries(value).filter(([name]) => !uncounted.includes(name))
   return Object.fromEntries(
-    members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, canonical(member)]),
+    members
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, canonical(member, name === METADATA ? [] : uncounted)]),
   )
 }

@@ -166,7 +166,10 @@ export const PROBLEMS = {
     meaning: '`Host` is neither an IP address nor one of the operator listener’s names (`operator.allowed_hosts`)',
   },
   upgrade_required: { status: 426, meaning: 'the stream is a WebSocket, version 13' },
-  too_many_connections: { status: 429, meaning: 'the client, or its customer, has as many connections as it may' },
+  too_many_connections: {
+    status: 429,
+    meaning: 'the client, its customer or its address has as many connections, or requests in progress, as it may',
+  },
   too_many_unread_answers: {
     status: 429,
     meaning: 'the client has too many unread answers. `Retry-After` gives the delay',

@@ -13,6 +13,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'disabled',
   'request_timeout',
   'rate_limited',
+  'too_many_connections',
   'too_many_unread_answers',
   'headers_too_large',
   'internal',

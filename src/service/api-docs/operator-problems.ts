@@ -19,6 +19,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'foreign_origin',
   'request_timeout',
   'misdirected_request',
+  'too_many_connections',
   'too_many_unread_answers',
   'headers_too_large',
   'internal',

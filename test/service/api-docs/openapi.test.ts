@@ -113,7 +113,6 @@ describe('the OpenAPI document', () => {
       'ambiguous_payment',
       'misdirected_request',
       'upgrade_required',
-      'too_many_connections',
     ])
   })
 

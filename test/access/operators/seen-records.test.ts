@@ -1,0 +1,27 @@
+/** What counts as a change between the record that one operator saw and the present one. */
+import { expect, it } from 'vitest'
+import { changesBetween, versionOf } from '../../../src/access/operators/seen-records.ts'
+
+it('use and its times are no change of a record, wherever they stand', () => {
+  const record = {
+    name: 'a',
+    last_login_at: null,
+    limits: [{ amount: '5', use: '0' }],
+    tokens: { one: { last_used_at: 'x' } },
+  }
+  const used = {
+    name: 'a',
+    last_login_at: 'y',
+    limits: [{ amount: '5', use: '3' }],
+    tokens: { one: { last_used_at: 'z' } },
+  }
+  expect(versionOf(used)).toBe(versionOf(record))
+  expect(changesBetween(record, used)).toEqual([])
+})
+
+it('each member of the metadata counts, whatever name the customer gave it', () => {
+  const record = { id: 'a', metadata: { use: 'rent', last_used_at: '1' } }
+  const changed = { id: 'a', metadata: { use: 'salary', last_used_at: '1' } }
+  expect(versionOf(changed)).not.toBe(versionOf(record))
+  expect(changesBetween(record, changed)).toEqual([{ field: 'metadata.use', before: 'rent', now: 'salary' }])
+})
