@@ -265,8 +265,9 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   })
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
   page.on('console', (message) => {
-    // Refused calls, which tests provoke, are reported by the browser as well.
-    const isRefusal = /Failed to load resource: the server responded with a status of 4\d\d/.test(message.text())
+    // The browser reports calls refused on purpose, and those that a busy store could not answer in time: the page
+    // repeats them.
+    const isRefusal = /Failed to load resource: the server responded with a status of (4\d\d|503)/.test(message.text())
     if (message.type() === 'error' && !isRefusal) faults.push(`console: ${message.text()}`)
   })
   page.on('request', (request) => {
