@@ -133,7 +133,7 @@ async function correctedBy<Tables>(
   const [found] = await attribute(transaction, [termsOf(before)])
   // The rules for an address or memo belong to the profile for which it was created.
   const arrived = found !== undefined && found.owner.profileId === owner?.profileId ? found : NOWHERE
-  const { profile_id, secondary_status, disposition, orchestration_id } = before
+  const { profile_id, secondary_status, orchestration_id } = before
   const was = {
     asset: before.asset,
     amount: amountBefore,
@@ -146,8 +146,8 @@ async function correctedBy<Tables>(
     asset,
     amount: String(amount),
     ...(owner === undefined ? {} : ownerColumns(owner)),
-    // New terms are screened again.
-    secondary_status: secondary_status === 'REVERSED' || disposition === 'SCREENING' ? null : secondary_status,
+    // New terms are screened again. What a person has held or rejected stays so.
+    secondary_status: secondary_status === 'REVERSED' || isHeldByScreeningAlone(before) ? null : secondary_status,
     deposit_address_id: arrived.address?.id ?? null,
     fiat_instructions_id: arrived.fiatInstructionsId ?? null,
     skips_rules: !runsRules,
@@ -159,6 +159,11 @@ async function correctedBy<Tables>(
     corrections: [...before.corrections, { at: await now(transaction), before: was, reason }],
   }
   return { before, after, owner, arrived }
+}
+
+function isHeldByScreeningAlone({ secondary_status, disposition, gates }: DepositRow): boolean {
+  const isHeldByPerson = gates?.some(({ code }) => code === 'OPERATOR_HOLD') === true
+  return secondary_status === 'HELD' && disposition === 'SCREENING' && !isHeldByPerson
 }
 
 async function now<Tables>(transaction: Transaction<Tables>): Promise<string> {

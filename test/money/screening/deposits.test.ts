@@ -246,6 +246,21 @@ describe('a screened deposit', () => {
     expect(rows).toEqual([{ held: '90000000' }])
   })
 
+  it.each([
+    ['hold', 'HELD', 'ALLOWED'],
+    ['reject', 'REJECTED', 'CLOSED'],
+  ])('a person’s %s of a deposit in screening stays after a correction', async (verb, state, status) => {
+    const { deposit } = await ruleAndDeposit()
+    await act(deposit.id, verb, { reason: 'we know more' })
+    const corrected = await act(deposit.id, 'correct', { amount: '90', run_rules: true, reason: 'mistyped' })
+    expect(corrected).toMatchObject({ secondary_status: state, amount: '90' })
+    await stand.sender.start()
+    await stand.sender.settled()
+    expect(await stand.screeningOf(deposit.id)).toMatchObject({ status, revision: 2 })
+    expect(await depositOf(deposit.id)).toMatchObject({ secondary_status: state, amount: '90' })
+    expect(await balancesOf(node(), stand.account.profileId)).toMatchObject({ held: '90000000', in_transit: '0' })
+  })
+
   it('a deposit that a person holds stays held after ALLOW, and is released by the person', async () => {
     const { deposit } = await ruleAndDeposit()
     await act(deposit.id, 'hold', { reason: 'we know more' })
