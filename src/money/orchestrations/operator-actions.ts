@@ -2,6 +2,7 @@
  * The operator's actions on an orchestration: retry a failed one, release or reject one at closed gates. Each change writes an
  * audit row with the operator as actor. Repeating an action changes nothing and writes none.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -17,6 +18,7 @@ import { closedGates, isGateWait, waitingForOf } from '../gates/model.ts'
 import { checkRelease, type Release, withOpened } from '../gates/release.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { lockBalances } from '../ledger/ledger.ts'
+import { copyParties } from '../screening/parties.ts'
 import { type ConversionTerms, conversionGates } from './convert.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getAnyOrchestration } from './lists.ts'
@@ -47,6 +49,7 @@ export async function retryOrchestration<Tables>(
   actor: string,
   id: string,
   settings: StartSettings,
+  encryptionKey: EncryptionKey | undefined,
 ): Promise<string> {
   const { row: failed } = await lockOrchestration(transaction, id)
   if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration can be retried')
@@ -83,6 +86,7 @@ export async function retryOrchestration<Tables>(
     createdAt: times.get(customerId) as string,
   }
   await startOrchestrations(transaction, [start], settings)
+  await copyParties(transaction, id, retryId, encryptionKey)
   return await textOf(transaction, retryId)
 }
 

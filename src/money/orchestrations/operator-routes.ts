@@ -30,7 +30,7 @@ import type { OrchestrationTables } from './tables.ts'
 
 export interface OrchestrationOperatorRoutesOptions {
   readonly db: Db
-  /** Decrypts the orchestrations’ parties. Undefined: none can be read. */
+  /** Decrypts the orchestrations’ parties, and encrypts those of retries. Undefined: none can be read. */
   readonly encryptionKey: EncryptionKey | undefined
   /** The current settings. */
   settings(): StartSettings & { readonly gates: GateSettings }
@@ -77,7 +77,7 @@ export function registerOrchestrationOperatorRoutes(
     return new RawJson(await textWithParties(tables, id, text, encryptionKey, partiesFormFor(request)))
   })
   app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
-    write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),
+    write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings(), encryptionKey)),
   )
   app.post<ById & { Body: Release }>(
     '/orchestrations/:id/release',

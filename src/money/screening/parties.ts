@@ -80,6 +80,27 @@ export async function storeParties<Tables>(
 }
 
 /**
+ * Gives a movement the parties that came with another one. Those of a destination are not copied: the movement takes
+ * the ones that its destination then has.
+ *
+ * @throws {Problem} 503 without the key with which they were encrypted
+ */
+export async function copyParties<Tables>(
+  transaction: Transaction<Tables>,
+  from: string,
+  to: string,
+  key: EncryptionKey | undefined,
+): Promise<void> {
+  const { rows } = await sql<{ readonly parties: string }>`
+    select parties from movement_parties where movement_id = ${from} and destination_id is null
+  `.execute(transaction)
+  const [row] = rows
+  if (row === undefined) return
+  const bytes = Buffer.from(openParties(row.parties, from, key))
+  await storeParties(transaction, [{ id: to, sealed: (id) => (key as EncryptionKey).encrypt(bytes, rowOf(id)) }])
+}
+
+/**
  * The parties' JSON texts, by movement. Those without parties are absent.
  *
  * @throws {Problem} 503 without the key with which they were encrypted

@@ -4,7 +4,7 @@ import { sql } from '../../../src/platform/store/sql.ts'
 import { FIAT_ACCOUNTS, fiatBody, registerAddress, TO_ADDRESSES } from '../../support/destinations.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
 import { newAddress, reportOf } from '../deposits/deposits-node.ts'
-import { ORCHESTRATIONS, useScreening } from './screening-stand.ts'
+import { decide, ORCHESTRATIONS, useScreening } from './screening-stand.ts'
 
 const stand = useScreening()
 const PARTIES = {
@@ -52,6 +52,22 @@ describe('a payment with parties', () => {
     expect(claimed.body.items).toMatchObject([{ orchestration_id: id, parties: PARTIES }])
     const { text } = await stand.node.operator('GET', '/audit')
     expect(text).not.toMatch(/Ann Example/)
+  })
+
+  it('a retried payment passes the parties of its request to the hook and the executor', async () => {
+    stand.script = [decide('REJECT')]
+    const id = await stand.pay({ parties: PARTIES })
+    await stand.ask()
+    expect(await stand.orchestration(id)).toMatchObject({ status: 'FAILED' })
+    const retried = await stand.node.operator('POST', `/orchestrations/${id}/retry`, {})
+    expect(retried, retried.text).toMatchObject({ status: 200 })
+    await stand.convert()
+    await stand.ask()
+    expect(stand.received.at(-1)?.data).toMatchObject({ movement: { id: retried.body.id }, parties: PARTIES })
+    expect((await stand.orchestration(retried.body.id)).parties).toEqual(PARTIES)
+    const claim = { executor: 'treasury', limit: 10, lease_seconds: 60 }
+    const { items } = (await stand.node.operator('POST', '/deliveries/claim', claim)).body
+    expect(items).toMatchObject([{ orchestration_id: retried.body.id, parties: PARTIES }])
   })
 
   it('a payment’s parties are stored encrypted, and appear in no other column', async () => {
