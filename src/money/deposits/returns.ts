@@ -18,6 +18,7 @@ import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
 import { GATE_CODES } from '../gates/model.ts'
 import { post } from '../ledger/ledger.ts'
+import { askAgain } from '../screening/ask.ts'
 import { changeTransfers } from '../transfers/store.ts'
 import { lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
 import type { ReturnBody } from './schemas.ts'
@@ -113,16 +114,18 @@ async function undoReturn<Tables>(
   { code, detail }: DeliveryFailure,
 ): Promise<void> {
   const depositId = depositOf(delivery)
-  const { rows } = await sql<Pick<DepositsTable, 'id' | 'transfer_id' | 'secondary_status'>>`
+  const { rows } = await sql<Pick<DepositsTable, 'id' | 'transfer_id' | 'secondary_status' | 'gates'>>`
     update deposits set secondary_status = returned_from, returned_from = null,
       updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
     where id = ${depositId} and delivery_id = ${delivery.id} and secondary_status = 'RETURNED'
-    returning id, transfer_id, secondary_status
+    returning id, transfer_id, secondary_status, gates
   `.execute(transaction)
   const [row] = rows
   if (row === undefined) return
   const secondaryStatus = shownSecondaryStatus(row.secondary_status)
   await changeTransfers(transaction, [{ id: transferIdOf(row), secondaryStatus }])
+  const isScreened = row.secondary_status === 'HELD' && row.gates?.some(({ code }) => code === 'SCREENING') === true
+  if (isScreened) await askAgain(transaction, depositId)
   const entry = { actor: 'worker', action: 'deposit.return_failed', subject: depositId }
   await writeAudit(transaction, { ...entry, detail: { delivery_id: delivery.id, code, detail } })
 }

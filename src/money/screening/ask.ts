@@ -5,7 +5,7 @@
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { sql } from '../../platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
 import type { GateFinding, GateSubject } from '../gates/model.ts'
 import { CLOSED_DETAILS, type ScreenedMovement, type ScreeningSettings, type ScreeningStatus } from './model.ts'
@@ -48,9 +48,8 @@ async function askScreenings<Tables>(
       on conflict (movement_id) do update set
         customer_id = excluded.customer_id, profile_id = excluded.profile_id,
         asset = excluded.asset, amount = excluded.amount, destination = excluded.destination,
-        registration_id = excluded.registration_id, revision = known.revision + ${IS_CHANGED}::integer, status = 'PENDING', question_id = excluded.question_id,
-        asked_at = excluded.asked_at, facts = null, attempt = 0, next_attempt_at = excluded.next_attempt_at,
-        fault = null, decided_by = null, decided_at = null, reason = null
+        registration_id = excluded.registration_id, revision = known.revision + ${IS_CHANGED}::integer,
+        ${asNewQuestion(sql`excluded.question_id`)}
       where ${IS_CHANGED} or known.status = 'CLOSED'
         or (known.status = 'ALLOWED' and known.decided_at <= clock_timestamp() - ${validHours} * interval '1 hour')
       returning known.movement_id
@@ -71,6 +70,24 @@ async function askScreenings<Tables>(
     const status = statuses.get(id) ?? 'PENDING'
     return status === 'ALLOWED' ? undefined : { code: 'SCREENING', detail: CLOSED_DETAILS[status] }
   })
+}
+
+/** Asks again about a movement that waits again after its screening was closed, or answered while it did not wait. */
+export async function askAgain<Tables>(transaction: Transaction<Tables>, movementId: string): Promise<void> {
+  await sql`
+    with asked as (
+      update screenings set ${asNewQuestion(sql`${newId()}::uuid`)}
+      where movement_id = ${movementId} and status in ('CLOSED', 'ALLOWED')
+      returning id
+    )
+    select pg_notify(${SCREENINGS_CHANNEL}, '') from asked
+  `.execute(transaction)
+}
+
+/** The columns of a screening that is asked about again. */
+function asNewQuestion(questionId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`status = 'PENDING', question_id = ${questionId}, asked_at = clock_timestamp(), facts = null, attempt = 0,
+    next_attempt_at = clock_timestamp(), fault = null, decided_by = null, decided_at = null, reason = null`
 }
 
 const IS_CHANGED = sql<boolean>`(

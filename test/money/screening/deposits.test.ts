@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
 import {
   auditOf,
   balancesOf,
@@ -14,7 +15,7 @@ import {
   transferOf,
   wireOf,
 } from '../deposits/deposits-node.ts'
-import { allow, decide, KEY, useScreening } from './screening-stand.ts'
+import { allow, type Behaviour, decide, KEY, useScreening } from './screening-stand.ts'
 
 const stand = useScreening()
 const HELD = { status: 'COMPLETED', secondary_status: 'HELD', disposition: { code: 'SCREENING' } }
@@ -259,6 +260,32 @@ describe('a screened deposit', () => {
     expect(await stand.screeningOf(deposit.id)).toMatchObject({ status, revision: 2 })
     expect(await depositOf(deposit.id)).toMatchObject({ secondary_status: state, amount: '90' })
     expect(await balancesOf(node(), stand.account.profileId)).toMatchObject({ held: '90000000', in_transit: '0' })
+  })
+
+  it('a deposit whose return has failed is asked about again, after REJECT and after an answer during the return', async () => {
+    let answerLate: () => void = () => undefined
+    const late: Behaviour = (question, response) => {
+      answerLate = () => allow(question, response)
+    }
+    for (const [questions, first] of [decide('REJECT'), late].entries()) {
+      stand.script = [first]
+      const { deposit } = await ruleAndDeposit()
+      await stand.sender.start()
+      await expect.poll(() => stand.received.length).toBe(2 * questions + 1)
+      if (first !== late) await stand.sender.settled()
+      const crypto = { address: ETHEREUM_ADDRESS, network: 'ETHEREUM' }
+      await act(deposit.id, 'return', { crypto, reason: 'back to its sender' })
+      answerLate()
+      await stand.sender.settled()
+      await stand.ask()
+      const { items } = (await stand.node.operator('GET', '/deliveries?status=WAITING')).body
+      const { id } = items.find(({ deposit_id }: { deposit_id: string }) => deposit_id === deposit.id)
+      await stand.node.operator('POST', `/deliveries/${id}/fail`, { reason: 'the wallet is closed', attempt: 0 })
+      expect(await depositOf(deposit.id)).toMatchObject({ secondary_status: 'HELD' })
+      await stand.ask()
+      expect(stand.received).toHaveLength(2 * questions + 2)
+      expect(await depositOf(deposit.id)).toMatchObject({ disposition: { code: 'ORCHESTRATED' } })
+    }
   })
 
   it('a deposit that a person holds stays held after ALLOW, and is released by the person', async () => {
