@@ -20,7 +20,7 @@ import { GATE_CODES } from '../gates/model.ts'
 import { post } from '../ledger/ledger.ts'
 import { askAgain } from '../screening/ask.ts'
 import { changeTransfers } from '../transfers/store.ts'
-import { lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
+import { invalidState, lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
 import type { ReturnBody } from './schemas.ts'
 import type { DepositsTable } from './tables.ts'
 import { shownSecondaryStatus, transferIdOf } from './transfer-entries.ts'
@@ -45,10 +45,10 @@ export async function returnDeposit<Tables>(
   const step = stepOf('return', deposit)
   if (step === undefined) return
   if ('crypto' in destination) await refuseOwnAddress(transaction, destination.crypto)
-  const { asset, secondary_status } = deposit
+  const { asset, secondary_status, profile_id: profileId } = deposit
+  if (profileId === null) throw invalidState(deposit, 'it belongs to no profile: assign it first', 'UNATTRIBUTED')
   const failsTo = isHeldBack(secondary_status) ? 'held' : 'available'
   if (failsTo === 'available') await takeFromAvailable(transaction, deposit, 'in_transit')
-  const profileId = deposit.profile_id as string
   const customerId = deposit.customer_id as string
   const amount = BigInt(deposit.amount)
   if (failsTo === 'held') {

@@ -61,6 +61,8 @@ describe('a bank reference', () => {
     const held = await report(stand, near)
     expect(result).toMatchObject({ deposit: held })
     const act = (verb: string, body?: object) => stand.node.operator('POST', `/deposits/${held.id}/${verb}`, body)
+    const back = { reason: 'unknown sender', fiat: { fiat_account_id: 'bank-1', network: 'WIRE' } }
+    expect(await act('return', back)).toMatchObject({ status: 409, body: { meta: { current: 'UNATTRIBUTED' } } })
     await act('assign', { profile_id: profileId })
     expect(await balancesOf(stand, profileId, 'USD')).toMatchObject({ available: '0', held: `${amount}00` })
     expect((await releaseDeposit(stand, held.id)).body.secondary_status).toBeUndefined()
