@@ -2,7 +2,7 @@
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { FeedLease, FeedLeaseEvents, LossReason } from './feed-lease.ts'
 
-const LOSS_REASONS: readonly LossReason[] = ['store', 'heard', 'stopped']
+const LOSS_REASONS: readonly LossReason[] = ['store', 'heard', 'unconfirmed', 'stopped']
 
 export interface FeedLeaseMetrics {
   /** A group's lease events, counted and passed to `events`. */
@@ -53,7 +53,7 @@ export function createFeedLeaseMetrics(registry: MetricsRegistry): FeedLeaseMetr
   })
   const lost = new Counter({
     name: 'tidegate_feed_lease_lost_total',
-    help: 'Times its leadership ended, by reason: the store has another holder, a higher epoch was heard, stopped',
+    help: 'Times its leadership ended: another holder in the store, a higher epoch heard, paused and unconfirmed, stopped',
     labelNames: ['feed_group', 'reason'],
     registers,
   })

@@ -12,7 +12,8 @@
  *   renewal that finds another holder or epoch, or a higher epoch heard on the bus, deposes it at once.
  * - `paused`: still leader, but it may not publish. The process did not run for longer than a lease lasts, so another
  *   one may lead, and its messages may wait unread. A renewal that began afterwards ends this state. With the store
- *   unreachable the leader stays paused, because it can exclude no other leader.
+ *   unreachable the leader can exclude no other one. It is deposed after another lease duration: its books no longer
+ *   change, and would be shown as live.
  * - `stopped`: the lease was released.
  *
  * Guarantees: every `onTaken` has an epoch that no other holder had, and is followed by exactly one `onDeposed`. No
@@ -42,8 +43,11 @@ const EXPIRY_JITTER_MILLISECONDS = 50
 /** Fractions of the renewal interval after which a leader notes that it runs. */
 const TICKS_PER_RENEWAL = 4
 
-/** `store`: the store has another holder or epoch. `heard`: the bus carried a higher epoch. `stopped`: it was stopped. */
-export type LossReason = 'store' | 'heard' | 'stopped'
+/**
+ * `store`: the store has another holder or epoch. `heard`: the bus carried a higher epoch. `unconfirmed`: it was paused,
+ * and the store did not answer. `stopped`: it was stopped.
+ */
+export type LossReason = 'store' | 'heard' | 'unconfirmed' | 'stopped'
 
 export interface FeedLeaseEvents {
   /** This process leads from now on, with this epoch. */
@@ -194,6 +198,8 @@ export class FeedLease {
   #tick(): void {
     if (this.#isStopped) return
     this.#noteRunning()
+    const pausedForMilliseconds = this.#now() - (this.#pausedMilliseconds ?? this.#now())
+    if (pausedForMilliseconds > this.#timing.leaseMilliseconds) this.#depose('unconfirmed')
     if (this.#asking === undefined && this.#now() >= this.#dueMilliseconds) this.#ask()
     this.#schedule()
   }

@@ -352,6 +352,24 @@ describe('a leader that is cut off from the store alone', () => {
   )
 })
 
+describe('a leader that was suspended while no process reaches the store', () => {
+  test('a book that a suspended leader may not change any more is shown as stale, withdrawn, and led again with the store', async () => {
+    const run = new Run(FIRST_SEED)
+    await run.settle()
+    const leader = run.nodes.find(({ leadership }) => leadership.mayPublish('main')) as Node
+    for (const { candidate } of run.nodes) candidate.path = 'refused'
+    leader.candidate.isRunning = false
+    await run.pass(4_000 / STEP_MILLISECONDS)
+    run.world.resume(leader.candidate)
+    await run.pass(7_000 / STEP_MILLISECONDS)
+    expect(run.nodes.map(({ replica }) => replica.live)).toEqual(run.nodes.map(() => false))
+    await run.pass((WITHDRAW_AFTER_MILLISECONDS + 1_000) / STEP_MILLISECONDS)
+    expect(run.nodes.map(({ replica }) => replica.isWithdrawn)).toEqual(run.nodes.map(() => true))
+    await run.settle()
+    await run.stop()
+  })
+})
+
 describe('a process that may lead several feed groups', () => {
   const markets = ['AAAUSD', 'BBBUSD'].map((symbol, place) => ({
     ...CONFIGURED,

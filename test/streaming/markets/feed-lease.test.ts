@@ -221,21 +221,24 @@ describe('a leader whose process was stopped', () => {
     expect(leader.lease.state.role).toBe('paused')
   })
 
-  it('a leader that was stopped and has no store stays paused until the store answers', async () => {
-    const leader = candidate()
-    await pass(1_000)
-    leader.path = 'refused'
-    await stand(leader, 20_000)
-    for (let second = 0; second < 30; second++) {
+  it.each(['refused', 'held'] as const)(
+    'a leader that was stopped and has no store leads no more, and again when the store answers (%s)',
+    async (path) => {
+      const leader = candidate()
       await pass(1_000)
-      expect(leader.lease.mayPublish()).toBe(false)
-    }
-    expect(leader.lease.state.role).toBe('paused')
-    leader.open()
-    await pass(500)
-    expect(leader.lease.mayPublish()).toBe(true)
-    expect(leader.journal.entries).toEqual(['taken 1', 'resumed'])
-  })
+      leader.path = path
+      await stand(leader, 20_000)
+      await pass(leaseMilliseconds - 500)
+      expect([leader.lease.mayPublish(), leader.lease.state.role]).toEqual([false, 'paused'])
+      await pass(1_000)
+      expect([leader.lease.mayPublish(), leader.lease.state.role]).toEqual([false, 'standby'])
+      await pass(30_000)
+      leader.open()
+      await pass(5_000)
+      expect(leader.lease.mayPublish()).toBe(true)
+      expect(leader.journal.entries).toEqual(['taken 1', 'deposed unconfirmed', 'taken 2'])
+    },
+  )
 
   it('a leader that was stopped for less than the lease continues, even without the store', async () => {
     const leader = candidate()
