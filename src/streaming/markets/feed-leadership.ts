@@ -48,8 +48,10 @@ export class FeedLeadership implements Lead {
   readonly #leases = new Map<string, FeedLease>()
   /** The epochs for the groups this process leads. */
   readonly #led = new Map<string, number>()
-  /** Symbols for the markets sent by this process. */
-  readonly #sent = new Set<string>()
+  /** Each market's highest known lease epoch, perhaps of a feed group in which it was before. */
+  readonly #epochs = new Map<string, number>()
+  /** The markets sent by this process: feed groups by symbol. */
+  readonly #sent = new Map<string, string>()
   #started: Started | undefined
   #isStopping = false
 
@@ -75,6 +77,8 @@ export class FeedLeadership implements Lead {
       void lease.stop()
     }
     for (const group of groups) if (!this.#leases.has(group)) this.#startLease(group)
+    // A market's readers ignore epochs before its last one.
+    for (const [symbol, epoch] of [...this.#epochs]) this.#leaseOf(symbol)?.heard(epoch)
     this.#apply()
   }
 
@@ -105,10 +109,20 @@ export class FeedLeadership implements Lead {
     return this.#leases.get(feedGroup)?.mayPublish() ?? false
   }
 
-  /** Notes a market's epoch sent by another process. */
+  /** Notes a market's epoch sent by another process, also before the start. */
   heard(symbol: string, epoch: string): void {
     const leaseEpoch = leaseEpochIn(epoch)
-    if (leaseEpoch !== undefined) this.#leases.get(this.#groups.get(symbol) ?? '')?.heard(leaseEpoch)
+    if (leaseEpoch === undefined) return
+    this.#noteEpoch(symbol, leaseEpoch)
+    this.#leaseOf(symbol)?.heard(leaseEpoch)
+  }
+
+  #noteEpoch(symbol: string, leaseEpoch: number): void {
+    this.#epochs.set(symbol, Math.max(this.#epochs.get(symbol) ?? 0, leaseEpoch))
+  }
+
+  #leaseOf(symbol: string): FeedLease | undefined {
+    return this.#leases.get(this.#groups.get(symbol) ?? '')
   }
 
   #mayLead(group: string): boolean {
@@ -151,13 +165,16 @@ export class FeedLeadership implements Lead {
     const { writers, bus, onChange } = this.#started
     const wanted = this.#wanted()
     writers.stopMissing(wanted)
-    const symbols = new Set(wanted.map(symbolOf))
-    const lost = [...this.#sent].filter((symbol) => !symbols.has(symbol))
+    const groups = new Map(wanted.map((market) => [symbolOf(market), market.feedGroup]))
+    const lost = [...this.#sent].flatMap(([symbol, group]) => (groups.get(symbol) === group ? [] : [symbol]))
     for (const symbol of lost) this.#sent.delete(symbol)
     bus.follow(lost)
-    const taken = wanted.filter((market) => !writers.writes(market)).map(symbolOf)
-    for (const symbol of taken) this.#sent.add(symbol)
-    bus.lead(taken)
+    const taken = wanted.filter((market) => !writers.writes(market))
+    for (const market of taken) {
+      this.#sent.set(symbolOf(market), market.feedGroup)
+      this.#noteEpoch(symbolOf(market), this.leaseEpochOf(market.feedGroup))
+    }
+    bus.lead(taken.map(symbolOf))
     writers.change(wanted)
     onChange(isLost)
   }

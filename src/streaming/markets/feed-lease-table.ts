@@ -1,6 +1,6 @@
 /**
  * The feed lease rows in the store: one per feed group, with its holder, its epoch and its expiry by the database
- * clock. Taking a lease adds 1 to the epoch, so no two holders ever have the same one. Every operation is one statement
+ * clock. Taking a lease increases the epoch, so no two holders ever have the same one. Every operation is one statement
  * outside a transaction, so a process that is cut off holds no lock. Decisions are in `feed-lease`.
  *
  * The embedded store has one process, proved by its data folder, so the lease is taken there regardless of the row.
@@ -30,8 +30,9 @@ export interface LeaseRecords {
   /** The current lease. Undefined: the group never had one. */
   read(): Promise<LeaseRecord | undefined>
   /**
-   * Takes the lease if it is free or has expired. Its epoch is larger than the previous one and than `heardEpoch`, so
-   * epochs grow even when the store has lost its last commits. Undefined: another process holds it.
+   * Takes the lease if it is free or has expired. Its epoch is larger than every group's before, because a market may
+   * come from another group, and than `heardEpoch`, so epochs grow even when the store has lost its last commits.
+   * Undefined: another process holds it.
    */
   take(heardEpoch: number): Promise<number | undefined>
   /** Extends the lease. False: this process does not hold it with this epoch any more. */
@@ -92,9 +93,11 @@ export function createLeaseRecords(options: LeaseTableOptions): LeaseRecords {
       // The condition is evaluated after the row is locked, so only one concurrent attempt succeeds.
       const { rows } = await sql<{ epoch: string }>`
         insert into feed_leases (feed_group, epoch, holder, holder_name, expires_at, taken_at)
-        values (${feedGroup}, ${heardEpoch}::bigint + 1, ${holder}, ${holderName}, ${expiry}, clock_timestamp())
+        select ${feedGroup}, greatest(max(epoch), ${heardEpoch}::bigint) + 1, ${holder}::uuid, ${holderName}, ${expiry},
+          clock_timestamp()
+        from feed_leases
         on conflict (feed_group) do update set
-          epoch = greatest(feed_leases.epoch, ${heardEpoch}::bigint) + 1,
+          epoch = greatest(feed_leases.epoch + 1, excluded.epoch),
           holder = excluded.holder,
           holder_name = excluded.holder_name,
           expires_at = ${expiry},

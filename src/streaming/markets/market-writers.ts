@@ -191,12 +191,14 @@ export class MarketWriters {
     return started
   }
 
-  /** Whether the sequencer for a market with this definition runs here. */
-  writes({ definition }: ConfiguredMarket): boolean {
-    return isDeepStrictEqual(this.#markets.get(definition.symbol)?.configured.definition, definition)
+  /** Whether the sequencer for a market with this definition runs here, and with a `lead` for this feed group. */
+  writes(wanted: ConfiguredMarket): boolean {
+    const configured = this.#markets.get(wanted.definition.symbol)?.configured
+    const isSameGroup = this.#options.lead === undefined || configured?.feedGroup === wanted.feedGroup
+    return isSameGroup && isDeepStrictEqual(configured?.definition, wanted.definition)
   }
 
-  /** Stops the sequencers for markets missing in this list, or listed with another definition. */
+  /** Stops the sequencers that write no market in this list. */
   stopMissing(markets: readonly ConfiguredMarket[]): void {
     for (const { sequencer, symbol } of this.#missing(markets)) {
       sequencer.stop()
@@ -206,8 +208,8 @@ export class MarketWriters {
   }
 
   /**
-   * Ends the sequencers for markets missing in this list and publishes nothing more from them: another process writes
-   * them now, and its commits are later. `change` must be called afterwards.
+   * Ends the sequencers that write no market in this list and publishes nothing more from them: another process writes
+   * theirs now, and its commits are later. `change` must be called afterwards.
    */
   abandonMissing(markets: readonly ConfiguredMarket[]): void {
     for (const { sequencer, symbol } of this.#missing(markets)) {
@@ -310,10 +312,8 @@ export class MarketWriters {
   }
 
   #missing(markets: readonly ConfiguredMarket[]): (WrittenMarket & { readonly symbol: string })[] {
-    const wanted = new Map(markets.map(({ definition }) => [definition.symbol, definition]))
-    return [...this.#markets]
-      .filter(([symbol, { configured }]) => !isDeepStrictEqual(configured.definition, wanted.get(symbol)))
-      .map(([symbol, market]) => ({ ...market, symbol }))
+    const kept = new Set(markets.filter((market) => this.writes(market)).map(({ definition }) => definition.symbol))
+    return [...this.#markets].flatMap(([symbol, market]) => (kept.has(symbol) ? [] : [{ ...market, symbol }]))
   }
 
   /** Its sequencer has ended. */

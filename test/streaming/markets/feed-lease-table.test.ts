@@ -38,8 +38,10 @@ afterAll(async () => {
 let feedGroup = ''
 let number = 0
 const leases: FeedLease[] = []
-beforeEach(() => {
+beforeEach(async () => {
   feedGroup = `group ${++number}`
+  // Epochs are compared over all groups.
+  await sql`delete from feed_leases`.execute(one.tables())
   return async () => {
     for (const lease of leases.splice(0)) await lease.stop()
   }
@@ -106,6 +108,17 @@ describe('the lease of a group', () => {
     await stopListening()
     expect(await b.read()).toEqual({ epoch: 7, holderName: undefined, leftMilliseconds: 0 })
     expect(await b.take(0)).toBe(8)
+  })
+
+  it("a group's lease has an epoch above every other group's, whose markets may move into it", async () => {
+    expect(await recordsOn(one).take(6)).toBe(7)
+    feedGroup = 'a new group'
+    const b = recordsOn(two)
+    expect(await b.take(0)).toBe(8)
+    await b.release(8)
+    feedGroup = 'another group'
+    expect(await recordsOn(one).take(0)).toBe(9)
+    expect(await b.take(0)).toBe(10)
   })
 
   it("a group's lease has epochs of 32 bits, and is not taken beyond them", async () => {
