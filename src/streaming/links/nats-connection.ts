@@ -26,10 +26,7 @@ import { watchForSilence } from './nats-silence.ts'
 const CONFIRM_BYTES = 1_048_576
 const UNCONFIRMED_BYTES_MAX = 32 * 1_048_576
 
-/**
- * Unconfirmed bytes up to which a message sequence is sent before the server has taken its earlier messages. So a
- * sequence delays other messages on the connection by no more than this, and leaves most of the limit to them.
- */
+/** Unconfirmed bytes above which a message sequence waits, so it delays other messages on the connection by no more. */
 const SEQUENCE_BYTES_MAX = 4 * 1_048_576
 
 /** The client library's pings are off, by the longest timer: `nats-silence` has better ones. */
@@ -106,6 +103,7 @@ export class NatsConnection {
   #unconfirmedBytes = 0
   /** Resolves when the server has confirmed the sent bytes. Undefined while no confirmation is pending. */
   #confirming: Promise<void> | undefined
+  #endConfirming: () => void = () => undefined
   readonly #onOpened: (() => void)[] = []
 
   /** Connects in the background, and reconnects until `stop`. */
@@ -237,6 +235,7 @@ export class NatsConnection {
 
   #fail({ place }: Server, reason: string): void {
     this.#connection = undefined
+    this.#endConfirming()
     this.#problem = `${place}: ${reason}`
     if (this.#stopping.signal.aborted || this.#logged.get(place) === reason) return
     this.#logged.set(place, reason)
@@ -265,13 +264,17 @@ export class NatsConnection {
   /** Resolves when the server has confirmed the bytes sent before, or the connection is lost. */
   #confirm(connection: Opened): Promise<void> {
     const bytes = this.#unconfirmedBytes
-    const finish = (): void => {
-      if (this.#connection !== connection) return
-      this.#confirming = undefined
-      this.#unconfirmedBytes -= bytes
-    }
-    // It fails when the connection is lost. The bytes sent over it no longer count then.
-    this.#confirming ??= connection.flush().then(finish, finish)
+    this.#confirming ??= new Promise((resolve) => {
+      this.#endConfirming = resolve
+      const finish = (): void => {
+        if (this.#connection !== connection) return
+        this.#confirming = undefined
+        this.#unconfirmedBytes -= bytes
+        resolve()
+      }
+      // The client library leaves it pending when the connection is lost.
+      connection.flush().then(finish, finish)
+    })
     return this.#confirming
   }
 }

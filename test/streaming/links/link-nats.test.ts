@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { connect } from '@nats-io/transport-node'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
+import type { BusExport } from '../../../src/streaming/links/bus-export.ts'
 import { type NatsAccess, tryNats } from '../../../src/streaming/links/nats-connection.ts'
 import { BID, type LevelChange } from '../../../src/streaming/market/event.ts'
 import { captureLog } from '../../support/captured-log.ts'
@@ -174,6 +175,37 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     expect(received[0]?.equals(state)).toBe(true)
     await expect.poll(() => messages).toBe(sent)
     expect(await sending.value('tidegate_bus_dropped_total')).toBe(0)
+  })
+
+  test('a link over NATS answers a repeated request when its connection was lost during the first answer', async () => {
+    server = await NatsServer.start()
+    const state = randomBytes(8 * MEBIBYTE)
+    const [sending, receiving] = [openNatsLink({ url: server.url }), openNatsLink({ url: server.url })]
+    let requests = 0
+    const onStateRequest: BusExport['onStateRequest'] = (_request, answer) => {
+      requests += 1
+      // It takes no more than the sockets' buffers, and confirms nothing.
+      if (requests === 1) server.suspend()
+      answer([state])
+    }
+    sending.link.serve(LINKED.symbol, { onStateRequest }, () => undefined)
+    const received: Buffer[] = []
+    const nothing = () => undefined
+    const ignored = { onMessages: nothing, onHeartbeats: nothing, onDigest: nothing, onProofs: nothing }
+    receiving.link.startImport({ ...ignored, onState: (bytes) => received.push(bytes), requestAgain: nothing })
+    const requestUntil = (isTrue: () => boolean) =>
+      expect
+        .poll(() => {
+          receiving.link.importTransport.requestState(REQUEST)
+          return isTrue()
+        })
+        .toBe(true)
+    await requestUntil(() => requests > 0)
+    await server.kill()
+    await expect.poll(() => sending.link.problem).toBeDefined()
+    await server.restart()
+    await requestUntil(() => received.length > 0)
+    expect(received[0]?.equals(state)).toBe(true)
   })
 
   test('a link over NATS refuses to send a state of more than 64 MiB, counts it and names it once', async () => {
