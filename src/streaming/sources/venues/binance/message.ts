@@ -83,23 +83,16 @@ function readTrade(data: JsonObject): BinanceMessage | undefined {
 }
 
 /**
- * The members shared by stream and REST API. `a` is the aggregate's number. `m` is true when the buyer was the maker,
- * so the taker sold.
+ * The members shared by stream and REST API. `a` numbers a pair's aggregates consecutively, and another process continues
+ * after it, because it is also the execution's id. `m` is true when the buyer was the maker, so the taker sold.
  */
 export function readAggregateTrade(value: unknown): VenueTrade | undefined {
   if (!isObject(value)) return undefined
-  const { a, f, l, p: price, q: amount, T, m } = value
-  if (typeof price !== 'string' || typeof amount !== 'string') return undefined
-  if (!isId(a) || !isId(f) || !isId(l) || f > l || !isId(T)) return undefined
-  const trade = {
-    firstId: f,
-    lastId: l,
-    id: String(a),
-    price,
-    amount,
-    executedAtMilliseconds: T,
-    pageCursor: String(a),
+  const { a, p: price, q: amount, T: executedAtMilliseconds, m } = value
+  if (typeof price !== 'string' || typeof amount !== 'string' || !isId(a) || !isId(executedAtMilliseconds)) {
+    return undefined
   }
+  const trade = { firstId: a, lastId: a, price, amount, executedAtMilliseconds }
   return typeof m === 'boolean' ? { ...trade, side: m ? 'sell' : 'buy' } : trade
 }
 

@@ -52,18 +52,14 @@ export async function fetchSnapshot(
   return 'value' in fetched ? readSnapshot(fetched.value, limit) : fetched
 }
 
-/**
- * The aggregate trades after a gap's beginning, oldest first: one request's maximum, for a weight of 4. Without the
- * last aggregate's number, the latest trades.
- */
+/** The aggregate trades after a gap's beginning, oldest first: one request's maximum, for a weight of 4. */
 export async function fetchTrades(
   restUrl: string,
   symbol: string,
   { after }: TradeGap,
   signal: AbortSignal,
 ): Promise<Fetched<readonly VenueTrade[]>> {
-  const from = after.pageCursor === undefined ? '' : `&fromId=${Number(after.pageCursor) + 1}`
-  const query = `symbol=${encodeURIComponent(symbol)}${from}&limit=1000`
+  const query = `symbol=${encodeURIComponent(symbol)}&fromId=${after.id + 1}&limit=1000`
   const fetched = await fetchText(`${restUrl}/api/v3/aggTrades?${query}`, signal)
   return 'value' in fetched ? readTrades(fetched.value) : fetched
 }

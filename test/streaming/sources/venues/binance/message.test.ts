@@ -44,17 +44,15 @@ describe('messages of Binance', () => {
     ])
   })
 
-  it('a Binance aggregate trade is read as the trades that it stands for', () => {
+  it('a Binance aggregate trade is read with its number, which is also its id', () => {
     const trade = {
-      firstId: 100,
-      lastId: 105,
-      id: '5',
+      firstId: TRADE.a,
+      lastId: TRADE.a,
       // The buyer was the maker.
       side: 'sell',
       price: '0.001',
       amount: '100',
       executedAtMilliseconds: 1_672_515_782_136,
-      pageCursor: String(TRADE.a),
     }
     expect(read({ stream: 'btcusdt@aggTrade', data: TRADE })).toEqual([
       { kind: 'trades', symbol: 'BTCUSDT', isRepeat: false, trades: [trade] },
@@ -86,7 +84,7 @@ describe('messages of Binance', () => {
   it.each([
     ['no price', { p: undefined }],
     ['an amount as a number', { q: 100 }],
-    ['numbers in the wrong order', { f: 106 }],
+    ['a number as text', { a: '5' }],
     ['no time', { T: null }],
   ])('an unreadable Binance trade is left out, and the next number proves it to be missing: %s', (_, wrong) => {
     expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([

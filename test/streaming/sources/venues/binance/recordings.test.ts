@@ -134,23 +134,19 @@ describe('recorded books of Binance', () => {
     () => {
       expect(play(true).trades).toEqual([
         {
-          firstId: 19862790,
-          lastId: 19862790,
+          firstId: expect.any(Number) as number,
+          lastId: expect.any(Number) as number,
           price: '0.35280000',
           amount: '58.00000000',
           executedAtMilliseconds: 1633998523963,
-          pageCursor: expect.any(String) as string,
-          id: expect.stringMatching(/^[0-9]+$/) as string,
           side: expect.stringMatching(/^(buy|sell)$/) as string,
         },
         {
-          firstId: 12368013,
-          lastId: 12368013,
+          firstId: expect.any(Number) as number,
+          lastId: expect.any(Number) as number,
           price: '0.00000638',
           amount: '177.00000000',
           executedAtMilliseconds: 1633998534486,
-          pageCursor: expect.any(String) as string,
-          id: expect.stringMatching(/^[0-9]+$/) as string,
           side: expect.stringMatching(/^(buy|sell)$/) as string,
         },
       ])

@@ -84,8 +84,8 @@ describe('how Binance lists its pairs', () => {
 describe('the trades of Binance', () => {
   const trade = { a: 26_129, p: '0.01633102', q: '4.70443515', f: 27_781, l: 27_783, T: 1_498_793_709_153, m: true }
   const gap = {
-    after: { id: 27_780, milliseconds: 1_498_793_709_000, pageCursor: '26128' },
-    before: { id: 27_800, milliseconds: 0 },
+    after: { id: 26_128, milliseconds: 1_498_793_709_000 },
+    before: { id: 26_140, milliseconds: 0 },
   }
 
   it("Binance's trades are aggregate trades, as the stream has them", async () => {
@@ -93,31 +93,23 @@ describe('the trades of Binance', () => {
     expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual({
       value: [
         {
-          firstId: 27_781,
-          lastId: 27_783,
-          id: '26129',
+          firstId: 26_129,
+          lastId: 26_129,
           side: 'sell',
           price: '0.01633102',
           amount: '4.70443515',
           executedAtMilliseconds: 1_498_793_709_153,
-          pageCursor: '26129',
         },
       ],
     })
     expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&fromId=26129&limit=1000'])
   })
 
-  it("Binance's trades are the latest where the number of the last aggregate is not known", async () => {
-    const { url, asked } = await serve(() => [200, '[]'])
-    await fetchTrades(url, 'BTCUSDT', { ...gap, after: { id: 27_780, milliseconds: 0 } }, signal)
-    expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&limit=1000'])
-  })
-
   it.each([
     ['[]', { value: [] }],
     ['{}', { problem: 'unreadable trades' }],
     ['<html>', { problem: 'unreadable trades' }],
-    [JSON.stringify([trade, { ...trade, f: null }]), { problem: 'unreadable trades' }],
+    [JSON.stringify([trade, { ...trade, T: null }]), { problem: 'unreadable trades' }],
     [JSON.stringify([{ ...trade, a: undefined }]), { problem: 'unreadable trades' }],
   ])("Binance's trades are all read or none when the response is %s", async (body, fetched) => {
     const { url } = await serve(() => [200, body])

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../../../support/awaited.ts'
+import { SourceListener } from '../../../../support/source-listener.ts'
 import { type BinanceRecording, startBinanceServer } from '../../../../support/venues/binance.ts'
 import { FedMarket } from '../../../../support/venues/fed-market.ts'
 import { readVenue } from '../../../../support/venues/reading.ts'
@@ -128,5 +129,57 @@ describe('a price that moves through what was fetched of a book of Binance', () 
     await market.until('the end', () => market.verifier.isCurrent)
     expect(market.verifier.problems).toEqual([])
     expect(clock.monotonicMilliseconds()).toBeGreaterThan(60_000)
+  })
+})
+
+describe('the trades of Binance after those of another process', () => {
+  /** Aggregate 500 + n has the trades 9,000 + 3n to 9,002 + 3n. */
+  function trading(count: number): BinanceRecording {
+    const recording = movingUp()
+    const trades = Array.from({ length: count }, (_, index) => {
+      const [a, f] = [500 + index, 9_000 + 3 * index]
+      const data = { e: 'aggTrade', E: 1, s: SYMBOL, a, p: '100.00', q: '1', f, l: f + 2, T: index, m: true }
+      return { milliseconds: index + 1, text: JSON.stringify({ stream: `${SYMBOL.toLowerCase()}@aggTrade`, data }) }
+    })
+    return { ...recording, frames: [...recording.frames.slice(0, 1), ...trades] }
+  }
+
+  it('Binance trades continue in another process: the missing one is fetched, and none is repeated', async () => {
+    const gates = [1, 4, 5].map((index) => [index, gate()] as const)
+    const held = new Map(gates)
+    const server = await startBinanceServer({
+      speed: Number.POSITIVE_INFINITY,
+      recordings: [trading(5)],
+      hold: (_symbol, index) => held.get(index)?.opened,
+    })
+    opened.push(server)
+    const subscribed = () => server.said.filter((text) => /"SUBSCRIBE".*aggTrade/.test(text)).length
+    const executed = ({ events }: SourceListener) =>
+      events.flatMap((event) => (event.type === 'update' ? event.executions : []))
+    const ids = (market: SourceListener) => executed(market).map(({ id }) => id)
+
+    const leading = new SourceListener(SYMBOL)
+    const { source: leader } = readVenue('binance', server, [leading])
+    await server.until('a subscription to the trades', () => subscribed() === 1)
+    held.get(1)?.open()
+    await leading.until('three trades', () => ids(leading).length === 3)
+    await leader.stop()
+    server.tracks.get(SYMBOL)?.playUnseen(1)
+    held.get(4)?.open()
+
+    const following = new SourceListener(SYMBOL)
+    const { source: standby, clock } = readVenue('binance', server, [following])
+    opened.push({ close: () => standby.stop() })
+    expect(standby.resume?.(following.sourceMarket, executed(leading), undefined)).toBe(true)
+    await server.until('its subscription to the trades', () => subscribed() === 2)
+    held.get(5)?.open()
+    const pass = async () => {
+      clock.advance(100)
+      await server.heard()
+    }
+    await until('the trades after them', () => ids(following).includes('504'), pass)
+    expect(ids(leading)).toEqual(['500', '501', '502'])
+    expect(ids(following)).toEqual(['503', '504'])
+    expect(following.count('missed')).toBe(0)
   })
 })
