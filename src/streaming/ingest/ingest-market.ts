@@ -48,6 +48,13 @@ const OF_STEP: Readonly<Record<PublicationStep['outcome'], MessageOutcome>> = {
   refused: 'refused',
 }
 
+/** A message after `head` that broke a rule, and the lines that sent it so. */
+interface Refusal {
+  readonly head: PublicationPosition | undefined
+  readonly problem: PublicationProblem
+  readonly lines: Set<Publisher>
+}
+
 export class IngestMarket {
   readonly #sourceMarket: SourceMarket
   readonly #options: IngestMarketOptions
@@ -58,6 +65,7 @@ export class IngestMarket {
   /** Publishers with an unanswered SNAPSHOT request. */
   readonly #asked = new Set<Publisher>()
   readonly #holding = new Set<Publisher>()
+  #refusal: Refusal | undefined
   /** Waits for the first publisher, or for the line holding a message. */
   #timer: Timer | undefined
   /** Why the market was found to be wrong while its listener ran. */
@@ -147,15 +155,20 @@ export class IngestMarket {
   }
 
   /**
-   * Takes a market message that breaks a rule. While the other line is trusted it brings the message, so the market is
-   * not lost: this line has a gap there.
+   * Takes a market message that breaks a rule. While the other line is trusted it may bring the message intact, so the
+   * market is not lost: this line has a gap there.
    */
   refuse(publisher: Publisher, problem: PublicationProblem): void {
     this.#count('refused')
     this.#logRefusal(publisher, problemText(problem))
     publisher.reject(this.symbol, problemText(problem))
-    if (this.#lines.lines.some((line) => line !== publisher)) return
-    this.#apply(this.#reader.refuse(problem))
+    if (problem.isSnapshot) this.#asked.delete(publisher)
+    const { head, trusted } = this.#lines
+    if (trusted.length === 0) this.#apply(this.#reader.refuse(problem))
+    else {
+      if (this.#refusal?.head !== head) this.#refusal = { head, problem, lines: new Set() }
+      this.#refusal?.lines.add(publisher)
+    }
     this.#notice()
   }
 
@@ -271,9 +284,27 @@ export class IngestMarket {
     this.#options.log.warn(fields, 'a publisher’s message was refused')
   }
 
-  /** After every change: releases the lines that hold no message any more, and sets the other lines' timer. */
+  /**
+   * Loses the market once no trusted line is left that may bring a refused message. Otherwise it would stay live without
+   * the message until a later one shows the gap.
+   */
+  #settleRefusal(): void {
+    const refusal = this.#refusal
+    if (refusal === undefined) return
+    const { head, trusted } = this.#lines
+    const isPassed = head !== refusal.head || trusted.length === 0
+    if (!isPassed && !trusted.every((line) => refusal.lines.has(line))) return
+    this.#refusal = undefined
+    if (!isPassed) this.#apply(this.#reader.refuse(refusal.problem))
+  }
+
+  /**
+   * After every change: settles a refusal, releases the lines that hold no message any more, and sets the other lines'
+   * timer.
+   */
   #notice(): void {
     if (this.#isStopped) return
+    this.#settleRefusal()
     const { clock, metrics } = this.#options
     if (this.#lines.size !== this.#linesShown) {
       this.#linesShown = this.#lines.size

@@ -105,6 +105,11 @@ export class Lines<Line> {
     return this.#states.has(line) || this.#states.size < LINES_MAX
   }
 
+  /** The lines that publish the current epoch and have not lost their book. */
+  get trusted(): readonly Line[] {
+    return [...this.#states.values()].filter((state) => this.#isTrusted(state)).map(({ line }) => line)
+  }
+
   /** Whether the line must not be read. */
   isHolding(line: Line): boolean {
     return this.#states.get(line)?.held !== undefined

@@ -114,6 +114,21 @@ describe('one publisher', () => {
     expectBook()
   })
 
+  it('a publisher that answers a request with a broken SNAPSHOT is asked for another one', async () => {
+    const client = await publisher()
+    engine.step()
+    client.send(engine.step())
+    await client.until(({ type }) => type === 'snapshot_request')
+    const snapshot = engine.snapshot()
+    client.send({ ...snapshot, payload: { ...snapshot.payload, time: 'now' } })
+    await client.until(({ type }) => type === 'rejected')
+    await client.until(({ reason = '' }) => reason.includes('payload.time'))
+    client.send(snapshot)
+    await untilAt(2)
+    expectBook()
+    expect(client.received.filter(({ type }) => type === 'snapshot_request')).toHaveLength(2)
+  })
+
   it('a publisher continues after a reconnect with the next number', async () => {
     const first = await publisher()
     first.send(engine.step())
@@ -361,5 +376,37 @@ describe('two lines', () => {
     await untilAt(2)
     expectBook()
     expect(stage.market('BTCUSD').events.filter(({ type }) => type === 'lost')).toEqual([])
+  })
+
+  it('two lines with the same broken message lose the market at once, although nothing follows it', async () => {
+    const lines = await bothLines()
+    const message = engine.step()
+    await send(lines, { ...message, payload: { ...message.payload, time: 'now' } })
+    for (const line of lines) {
+      expect(await line.until(({ type }) => type === 'snapshot_request')).toMatchObject({
+        reason: expect.stringContaining('payload.time'),
+      })
+    }
+    expect(stage.market('BTCUSD').state).toBe('lost')
+    await send(lines, engine.snapshot())
+    await untilAt(1)
+    expectBook()
+  })
+
+  it.each([
+    ['dies', (line: PublisherClient) => line.terminate()],
+    ['loses its book', (line: PublisherClient) => line.send(engine.lost('a fault'))],
+  ])('two lines with a broken message on one of them lose the market when the other one %s', async (_what, end) => {
+    const [first, second] = await bothLines()
+    const message = engine.step()
+    first.send({ ...message, payload: { ...message.payload, time: 'now' } })
+    await first.until(({ type }) => type === 'rejected')
+    expect(stage.market('BTCUSD').state).toBe('live')
+    end(second)
+    await first.until(({ type }) => type === 'snapshot_request')
+    expect(stage.market('BTCUSD').state).toBe('lost')
+    first.send(engine.snapshot())
+    await untilAt(1)
+    expectBook()
   })
 })
