@@ -24,6 +24,7 @@ export interface Store {
 export async function openWatchedStore(parts: Parts): Promise<Store> {
   const { signal, lifecycle, config } = parts
   const { db } = await openStore(parts)
+  lifecycle.keepForWorkers()
   const identity = new StoreIdentityWatch({ ...parts, db, dataFolder: config.data_dir })
   lifecycle.started('store identity', () => identity.stop())
   if (db.engine === 'embedded') {

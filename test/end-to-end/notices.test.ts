@@ -16,13 +16,17 @@ let service: ServiceInside
 let smtp: SmtpServer
 let hook: Server
 const bodies: Json[] = []
+/** The requests that the hook does not answer, while it answers none. */
+const unanswered: (() => void)[] = []
+let isAnswering = true
 beforeAll(async () => {
   smtp = await openSmtpServer()
   hook = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     bodies.push(JSON.parse(body))
-    response.end()
+    if (isAnswering) response.end()
+    else unanswered.push(() => response.end())
   })
   await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve))
   service = await startServiceInside(folder.path, [], {
@@ -70,4 +74,27 @@ it('the service does not start with required destinations without an approval an
   await expect(startServiceInside(other.path, [], UNAPPROVED)).rejects.toThrow(
     /^destinations\.approval must be required unless notices\.smtp_url or notices\.url is set/,
   )
+})
+
+it('a service that is stopped while a receiver of notices does not answer closes its listener at once', async () => {
+  const { id } = await service.operator.call<Json>('POST', '/customers', { name: 'Southwind' })
+  const security_contacts = ['security@southwind.example']
+  await service.operator.call('PUT', `/customers/${id}/security-contacts`, { security_contacts })
+  isAnswering = false
+  await service.operator.call('POST', `/customers/${id}/security-contacts/test`, {})
+  await expect.poll(() => unanswered.length, { timeout: 20_000 }).toBeGreaterThan(0)
+  let isStopped = false
+  const stopped = service.stop().then(() => {
+    isStopped = true
+  })
+  const isListening = () =>
+    fetch(service.http).then(
+      () => true,
+      () => false,
+    )
+  // The request has ten seconds.
+  await expect.poll(isListening, { timeout: 5_000 }).toBe(false)
+  expect(isStopped).toBe(false)
+  for (const answer of unanswered) answer()
+  await stopped
 })

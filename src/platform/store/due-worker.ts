@@ -6,6 +6,7 @@
 import { type BackoffLimits, type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 import { type Db, StoreUnavailable, type Transaction } from './db.ts'
 import { DueSearch } from './due-search.ts'
 import { transactionWithRetries } from './retry.ts'
@@ -13,6 +14,11 @@ import type { RawBuilder } from './sql.ts'
 
 const POLL_MILLISECONDS = 5_000
 const REPEAT_JITTER: Jitter = [0.5, 1.5]
+/**
+ * How long a stop waits for work under way: a request to an outside service (10 s) and the record of its outcome. A mail
+ * may take longer.
+ */
+const STOP_MILLISECONDS_MAX = 12_000
 
 /** An item of due work, claimed with a new attempt. */
 interface Due {
@@ -71,12 +77,21 @@ export class DueWorker<Item extends Due> {
     this.#poll()
   }
 
-  /** Waits for the work under way. */
+  /**
+   * Waits for the work under way, up to STOP_MILLISECONDS_MAX. Work that takes longer is carried out again later, as after
+   * a crash.
+   */
   async stop(): Promise<void> {
+    const { clock, log, channel } = this.#options
     this.#stopped = true
     this.#timer?.cancel()
     await this.#unlisten?.()
-    await this.settled()
+    await withTimeLimit(clock, STOP_MILLISECONDS_MAX, this.settled(), () =>
+      log.warn(
+        { channel, seconds: STOP_MILLISECONDS_MAX / 1_000 },
+        'a stop did not wait longer for the work under way',
+      ),
+    )
   }
 
   /** Resolves when no work is under way. */

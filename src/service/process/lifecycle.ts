@@ -1,9 +1,10 @@
 /**
  * The life cycle of the process. Started parts are stopped once, in reverse order, and a part that fails to stop does
- * not prevent the others from stopping. SIGINT and SIGTERM end the process after everything has stopped, with exit code
- * 0, or 1 when a part failed to stop. A second signal, at least a second later, ends it at once. An uncaught error ends
- * it with 1 after one log line. SIGHUP reloads the configuration, but ends the process when the terminal from which it
- * was started has hung up. systemd is notified about each state.
+ * not prevent the others from stopping. Workers are stopped together, because each may wait for an outside service.
+ * SIGINT and SIGTERM end the process after everything has stopped, with exit code 0, or 1 when a part failed to stop. A
+ * second signal, at least a second later, ends it at once. An uncaught error ends it with 1 after one log line. SIGHUP
+ * reloads the configuration, but ends the process when the terminal from which it was started has hung up. systemd is
+ * notified about each state.
  */
 import { closeSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -14,10 +15,18 @@ import { createServiceManager } from './service-manager.ts'
 /** One Ctrl-C can arrive twice: from the terminal, and forwarded by the parent process. */
 const SECOND_SIGNAL_MILLISECONDS_MIN = 1_000
 
-/** The started parts, in starting order. */
+interface Part {
+  readonly name: string
+  readonly stop: () => Promise<void> | void
+}
+
+/** The started parts, in starting order, and the workers. */
 export class Lifecycle {
   readonly #log: Log
-  readonly #parts: { readonly name: string; readonly stop: () => Promise<void> | void }[] = []
+  readonly #parts: Part[] = []
+  readonly #workers: Part[] = []
+  /** How many of the first parts the workers use. */
+  #keptCount = 0
   #stopping: Promise<boolean> | undefined
 
   constructor(log: Log) {
@@ -29,23 +38,46 @@ export class Lifecycle {
     this.#parts.push({ name, stop })
   }
 
-  /** Stops every part, the last first. Resolves to whether all stopped without an error. */
+  /**
+   * Registers the stop of a newly started worker, which may wait for an outside service. All workers' stops begin first,
+   * and run beside those of the parts.
+   */
+  startedWorker(name: string, stop: () => Promise<void> | void): void {
+    this.#workers.push({ name, stop })
+  }
+
+  /** The parts started until now are stopped after the workers, which use them. */
+  keepForWorkers(): void {
+    this.#keptCount = this.#parts.length
+  }
+
+  /** Stops the workers, and every part, the last first. Resolves to whether all stopped without an error. */
   stop(): Promise<boolean> {
     this.#stopping ??= this.#stopAll()
     return this.#stopping
   }
 
   async #stopAll(): Promise<boolean> {
-    let clean = true
-    for (const { name, stop } of this.#parts.toReversed()) {
-      try {
-        await stop()
-      } catch (error) {
-        clean = false
-        this.#log.error({ part: name, err: error }, 'stopping failed')
-      }
+    const workers = Promise.all(this.#workers.map((worker) => this.#stopOne(worker)))
+    const outcomes = await this.#stopInOrder(this.#parts.slice(this.#keptCount))
+    outcomes.push(...(await workers), ...(await this.#stopInOrder(this.#parts.slice(0, this.#keptCount))))
+    return !outcomes.includes(false)
+  }
+
+  async #stopInOrder(parts: readonly Part[]): Promise<boolean[]> {
+    const outcomes: boolean[] = []
+    for (const part of parts.toReversed()) outcomes.push(await this.#stopOne(part))
+    return outcomes
+  }
+
+  async #stopOne({ name, stop }: Part): Promise<boolean> {
+    try {
+      await stop()
+      return true
+    } catch (error) {
+      this.#log.error({ part: name, err: error }, 'stopping failed')
+      return false
     }
-    return clean
   }
 }
 

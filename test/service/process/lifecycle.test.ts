@@ -170,6 +170,28 @@ describe('Lifecycle', () => {
     expect(order).toEqual(['third', 'first'])
   })
 
+  it('Lifecycle stops workers together and beside the listeners, and what they use after them', async () => {
+    const lifecycle = new Lifecycle(createLog('silent'))
+    const order: string[] = []
+    const answers: (() => void)[] = []
+    const answered = (name: string) => async (): Promise<void> => {
+      order.push(`${name} waits`)
+      await new Promise<void>((resolve) => answers.push(resolve))
+      order.push(name)
+    }
+    lifecycle.started('store', () => void order.push('store'))
+    lifecycle.keepForWorkers()
+    lifecycle.started('listener', () => void order.push('listener'))
+    lifecycle.startedWorker('payments', answered('payments'))
+    lifecycle.startedWorker('mails', answered('mails'))
+    const stopped = lifecycle.stop()
+    await new Promise(setImmediate)
+    expect(order).toEqual(['payments waits', 'mails waits', 'listener'])
+    for (const answer of answers) answer()
+    expect(await stopped).toBe(true)
+    expect(order.slice(3)).toEqual(['payments', 'mails', 'store'])
+  })
+
   it('Lifecycle reports whether all components stopped cleanly', async () => {
     const lifecycle = new Lifecycle(createLog('silent'))
     lifecycle.started('only', () => undefined)

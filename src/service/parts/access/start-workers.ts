@@ -25,9 +25,9 @@ export async function startAccessWorkers(parts: AccessWorkerParts): Promise<void
   const { db, clock, log, lifecycle, current } = parts
   await startNotices(parts)
   const retention = startEventRetention({ db, clock, log, days: () => current.config['events.retention_days'] })
-  lifecycle.started('event retention', () => retention.stop())
+  lifecycle.startedWorker('event retention', () => retention.stop())
   const upkeep = startUsageUpkeep({ db, clock, log, days: () => current.config['metering.retention_days'] })
-  lifecycle.started('usage upkeep', () => upkeep.stop())
+  lifecycle.startedWorker('usage upkeep', () => upkeep.stop())
   await startWebhooks(parts)
 }
 
@@ -51,7 +51,7 @@ async function startNotices(parts: AccessWorkerParts): Promise<void> {
     'notices',
     patiently(() => sender.start()),
   )
-  lifecycle.started('notices', () => sender.stop())
+  lifecycle.startedWorker('notices', () => sender.stop())
 }
 
 async function startWebhooks(parts: AccessWorkerParts): Promise<void> {
@@ -66,5 +66,5 @@ async function startWebhooks(parts: AccessWorkerParts): Promise<void> {
     'webhooks',
     patiently(() => sender.start()),
   )
-  lifecycle.started('webhooks', () => sender.stop())
+  lifecycle.startedWorker('webhooks', () => sender.stop())
 }

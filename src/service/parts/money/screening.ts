@@ -52,5 +52,5 @@ export async function startScreening(parts: ScreeningParts): Promise<void> {
     'screening',
     patiently(() => sender.start()),
   )
-  lifecycle.started('screening', () => sender.stop())
+  lifecycle.startedWorker('screening', () => sender.stop())
 }

@@ -21,7 +21,7 @@ export interface MoneyWorkerParts extends ScreeningParts {
 export async function startMoneyWorkers(parts: MoneyWorkerParts): Promise<void> {
   const runner = new OrchestrationRunner({ ...parts, ...parts.converter })
   runner.start()
-  parts.lifecycle.started('orchestration runner', () => runner.stop())
+  parts.lifecycle.startedWorker('orchestration runner', () => runner.stop())
   if (parts.current.config['rest.sandbox']) await startSandboxExecutor(parts)
   else await startSender(parts)
   await startScreening(parts)
@@ -34,7 +34,7 @@ async function startSandboxExecutor(parts: MoneyWorkerParts): Promise<void> {
     'deliveries',
     patiently(() => executor.start()),
   )
-  parts.lifecycle.started('deliveries', () => executor.stop())
+  parts.lifecycle.startedWorker('deliveries', () => executor.stop())
 }
 
 async function startSender(parts: MoneyWorkerParts): Promise<void> {
@@ -54,5 +54,5 @@ async function startSender(parts: MoneyWorkerParts): Promise<void> {
     'deliveries',
     patiently(() => sender.start()),
   )
-  lifecycle.started('deliveries', () => sender.stop())
+  lifecycle.startedWorker('deliveries', () => sender.stop())
 }
