@@ -74,11 +74,11 @@ export class WebhookSender {
     })
   }
 
-  /** Starts listening and polling. The first search is immediate. */
+  /** Starts listening and polling. The first search is immediate. May be repeated when the store was unavailable. */
   async start(): Promise<void> {
     const { db } = this.#options
     const wake = () => this.#worker.look()
-    this.#unlisten = await db.listen(EVENTS_CHANNEL, { onNotify: (id) => this.#note(id), onReconnect: wake })
+    this.#unlisten ??= await db.listen(EVENTS_CHANNEL, { onNotify: (id) => this.#note(id), onReconnect: wake })
     await this.#worker.start()
     this.#keepUp()
   }

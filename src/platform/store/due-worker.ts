@@ -69,11 +69,11 @@ export class DueWorker<Item extends Due> {
     this.#search = new DueSearch(options.clock)
   }
 
-  /** Starts listening and polling. The first search is immediate. */
+  /** Starts listening and polling. The first search is immediate. May be repeated when the store was unavailable. */
   async start(): Promise<void> {
     const { db, channel } = this.#options
     const wake = () => this.look()
-    this.#unlisten = await db.listen(channel, { onNotify: wake, onReconnect: wake })
+    this.#unlisten ??= await db.listen(channel, { onNotify: wake, onReconnect: wake })
     this.#poll()
   }
 

@@ -43,7 +43,8 @@ export function waitForSchema(
 }
 
 /**
- * Resolves to the result of `read` once the store answers. `read` may run again after a commit whose answer was lost.
+ * Resolves to the result of `read`, or of another call to the store, once the store answers. It may run again after a
+ * commit whose answer was lost.
  */
 export function readFromStore<Value>(waiting: Waiting, what: string, read: () => Promise<Value>): Promise<Value> {
   return retry(waiting, what, async () => ({ value: await read() }))

@@ -10,9 +10,8 @@ import { createNoticeSender } from '../../../access/notices/sender.ts'
 import { createWebhookMetrics } from '../../../access/webhook-endpoints/metrics.ts'
 import { WebhookSender } from '../../../access/webhook-endpoints/sender.ts'
 import type { Db } from '../../../platform/store/db.ts'
-import { patiently } from '../../../platform/store/sql.ts'
 import { secretsOf } from '../../../platform/webhooks/signature.ts'
-import { waitFor } from '../../process/store-wait.ts'
+import { readFromStore } from '../../process/store-wait.ts'
 import type { Parts } from '../parts.ts'
 
 export interface AccessWorkerParts extends Parts {
@@ -46,11 +45,7 @@ async function startNotices(parts: AccessWorkerParts): Promise<void> {
       },
     }),
   })
-  await waitFor(
-    parts,
-    'notices',
-    patiently(() => sender.start()),
-  )
+  await readFromStore(parts, 'notices', () => sender.start())
   lifecycle.startedWorker('notices', () => sender.stop())
 }
 
@@ -61,10 +56,6 @@ async function startWebhooks(parts: AccessWorkerParts): Promise<void> {
     allowPrivate: () => current.config['webhooks.allow_private'],
     requests: createWebhookMetrics(parts.metrics, parts.db),
   })
-  await waitFor(
-    parts,
-    'webhooks',
-    patiently(() => sender.start()),
-  )
+  await readFromStore(parts, 'webhooks', () => sender.start())
   lifecycle.startedWorker('webhooks', () => sender.stop())
 }

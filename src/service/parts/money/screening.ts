@@ -7,11 +7,10 @@ import type { ScreenedKinds } from '../../../money/screening/movements.ts'
 import { createScreeningSender } from '../../../money/screening/sender.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
-import { patiently } from '../../../platform/store/sql.ts'
 import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import type { Config } from '../../config/settings.ts'
 import type { Lifecycle } from '../../process/lifecycle.ts'
-import { type Waiting, waitFor } from '../../process/store-wait.ts'
+import { readFromStore, type Waiting } from '../../process/store-wait.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import { depositSettings } from './settings.ts'
 
@@ -47,10 +46,6 @@ export async function startScreening(parts: ScreeningParts): Promise<void> {
       allowPrivate: current.config['screening.allow_private'],
     }),
   })
-  await waitFor(
-    parts,
-    'screening',
-    patiently(() => sender.start()),
-  )
+  await readFromStore(parts, 'screening', () => sender.start())
   lifecycle.startedWorker('screening', () => sender.stop())
 }

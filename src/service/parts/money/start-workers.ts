@@ -7,9 +7,8 @@ import { SandboxExecutor } from '../../../money/deliveries/sandbox-executor.ts'
 import { createWebhookSender } from '../../../money/deliveries/webhook-sender.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { OrchestrationRunner } from '../../../money/orchestrations/runner.ts'
-import { patiently } from '../../../platform/store/sql.ts'
 import { secretsOf } from '../../../platform/webhooks/signature.ts'
-import { waitFor } from '../../process/store-wait.ts'
+import { readFromStore } from '../../process/store-wait.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import { type ScreeningParts, startScreening } from './screening.ts'
 
@@ -29,11 +28,7 @@ export async function startMoneyWorkers(parts: MoneyWorkerParts): Promise<void> 
 
 async function startSandboxExecutor(parts: MoneyWorkerParts): Promise<void> {
   const executor = new SandboxExecutor({ ...parts, owners: deliveryOwners(parts.current) })
-  await waitFor(
-    parts,
-    'deliveries',
-    patiently(() => executor.start()),
-  )
+  await readFromStore(parts, 'deliveries', () => executor.start())
   parts.lifecycle.startedWorker('deliveries', () => executor.stop())
 }
 
@@ -49,10 +44,6 @@ async function startSender(parts: MoneyWorkerParts): Promise<void> {
       allowPrivate: current.config['deliveries.allow_private'],
     }),
   })
-  await waitFor(
-    parts,
-    'deliveries',
-    patiently(() => sender.start()),
-  )
+  await readFromStore(parts, 'deliveries', () => sender.start())
   lifecycle.startedWorker('deliveries', () => sender.stop())
 }
