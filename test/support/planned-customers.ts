@@ -100,13 +100,19 @@ export class PlannedCustomers {
     const { gateways, apis, plans } = this.#options
     const { operator, http: authUrl } = first(apis)
     const plan = nameOf(number % plans)
-    const customer = { name: `planned ${number}`, streaming: true }
-    const { id } = await operator.call<{ id: string }>('POST', '/customers', customer)
+    const { id } = await operator.call<{ id: string }>('POST', '/customers', (attempt) => ({
+      name: `planned ${number}, ${attempt}`,
+      streaming: true,
+    }))
     await operator.call('PATCH', `/customers/${id}`, { plan })
-    const made = await operator.call<{ client_id: string; client_secret: string }>('POST', `/customers/${id}/clients`, {
-      name: 'reader',
-      scopes: SCOPES,
-    })
+    const made = await operator.call<{ client_id: string; client_secret: string }>(
+      'POST',
+      `/customers/${id}/clients`,
+      (attempt) => ({
+        name: `reader ${attempt}`,
+        scopes: SCOPES,
+      }),
+    )
     const token = await fetchToken({
       authUrl,
       clientId: made.client_id,
