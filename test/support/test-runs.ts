@@ -23,6 +23,7 @@ export const ISOLATED_FILES = [
   'test/platform/store/embedded-engine.test.ts',
   'test/platform/store/exhausted-resources.test.ts',
   'test/platform/store/embedded.test.ts',
+  'test/service/keys/private-file.test.ts',
 ]
 
 /** In the long run these need a quiet machine, for limits of time or memory, or for many processes at once. */

@@ -7,6 +7,7 @@
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../../platform/base/log.ts'
+import { syncFoldersAbove } from '../../platform/store/folder-sync.ts'
 
 /** Mode bits of group and others. */
 export const OTHERS = 0o077
@@ -19,12 +20,15 @@ export function storeFolder(dataFolder: string): string {
 }
 
 /**
- * Makes the folder when it is missing, and sets the umask, so whatever this process makes from now on is accessible to
- * its owner alone. Throws when the folder cannot be used or written (`dataFolderProblem`).
+ * Makes the folder when it is missing, and syncs its name to the disk. Sets the umask, so whatever this process makes
+ * from now on is accessible to its owner alone. Throws when the folder cannot be used or written (`dataFolderProblem`).
  */
 export function prepareDataFolder(folder: string): void {
   process.umask(OTHERS)
-  attempt(`data_dir ${folder} cannot be created`, () => mkdirSync(folder, { recursive: true, mode: 0o700 }))
+  attempt(`data_dir ${folder} cannot be created`, () => {
+    const firstMade = mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (firstMade !== undefined) syncFoldersAbove(folder, firstMade)
+  })
   const problem = dataFolderProblem(folder, statSync(folder))
   if (problem !== undefined) throw new Error(`data_dir ${problem.detail}: ${problem.next}`)
   // A write is the only reliable check: beside permissions, the file system can be read-only.
