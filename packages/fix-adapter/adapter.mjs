@@ -137,7 +137,7 @@ export class FixAdapter {
         for (const market of this.#markets.values()) market.lose(reason)
       },
       onSkipped: (/** @type {number} */ count) => {
-        for (const market of this.#markets.values()) market.miss(`the engine skipped ${count} messages`)
+        for (const market of this.#markets.values()) market.skip(`the engine skipped ${count} messages`)
       },
       onRecovered: () => this.#subscribe(),
       onRequestsSkipped: () => this.#subscribe(),

@@ -23,6 +23,8 @@ const RETRY_MILLISECONDS_MAX = 30_000
 /** A book crossed in continuous trading for this long is requested again. */
 const CROSSED_MILLISECONDS = 5_000
 const CALM_MILLISECONDS = 60_000
+/** Requests that are remembered as unanswered. One proves as much as all. */
+const UNANSWERED_MAX = 10
 
 /**
  * @typedef {object} MarketSettings
@@ -51,11 +53,16 @@ export class Market {
   /** `waiting`: for a full refresh or the trading state. `crossed`: the book is applied, but not published. */
   #phase = /** @type {'waiting' | 'trusted' | 'crossed'} */ ('waiting')
   #isLoaded = false
+  /** Whether this session has brought a full refresh. */
+  #isRefreshed = false
   /** @type {State | undefined} */
   #state
   #reason = ''
   #requests = 0
   #requestId = ''
+  #stateRequestId = ''
+  /** The requests that the engine has not answered with a book. @type {Set<string>} */
+  #unanswered = new Set()
   #time = ''
   #failures = 0
   #failedMilliseconds = 0
@@ -75,6 +82,9 @@ export class Market {
     const { market, securityStatus } = this.#settings
     this.#state = securityStatus ? undefined : 'OPEN'
     this.#requestId = ''
+    this.#stateRequestId = ''
+    this.#unanswered.clear()
+    this.#isRefreshed = false
     this.lose('the session begins')
     this.#means.publisher.begin(market, epoch)
     this.subscribe()
@@ -94,21 +104,31 @@ export class Market {
     this.#means.publisher.missed(this.#settings.market, reason)
   }
 
+  /**
+   * The engine does not send some messages again. Trades, changes of the book and of the trading state may be lost.
+   * @param {string} reason
+   */
+  skip(reason) {
+    // Messages sent again may have restored the book since the gap.
+    this.lose(reason)
+    if (this.#settings.securityStatus) this.#state = undefined
+    this.miss(reason)
+  }
+
   /** Requests a full refresh and the updates after it, and cancels the previous subscription. */
   subscribe() {
-    const { securityStatus, market, symbol } = this.#settings
+    const { securityStatus, market } = this.#settings
+    // The previous subscription's changes no longer count.
+    this.lose('the book is requested again')
     if (this.#requestId !== '') this.#requestData(this.#requestId, '2')
     this.#requestId = `${market}-${++this.#requests}`
-    this.#isLoaded = false
+    if (this.#unanswered.size < UNANSWERED_MAX) this.#unanswered.add(this.#requestId)
     this.#requestData(this.#requestId, '1')
     if (securityStatus && this.#state === undefined) {
-      this.#means.request('e', [
-        [324, `${this.#requestId}-state`],
-        [55, symbol],
-        [263, '1'],
-      ])
+      if (this.#stateRequestId !== '') this.#requestState(this.#stateRequestId, '2')
+      this.#stateRequestId = `${this.#requestId}-state`
+      this.#requestState(this.#stateRequestId, '1')
     }
-    this.#timer?.cancel()
     this.#timer = this.#means.clock.schedule(REFRESH_MILLISECONDS, () => this.fault('the engine sends no book'))
   }
 
@@ -126,11 +146,16 @@ export class Market {
 
   /** A full refresh. @param {readonly Fields[]} entries @param {About} about */
   replace(entries, about) {
+    this.#unanswered.delete(about.requestId ?? this.#requestId)
     if (about.requestId !== undefined && about.requestId !== this.#requestId) return
     this.#time = about.time
+    // The subscription before such a request was cancelled.
+    if (this.#unanswered.size > 0) this.miss('the engine did not answer a request for its book')
+    this.#unanswered.clear()
     const trades = this.#trades.read(entries, about)
-    // Trades in the first refresh, and in all refreshes beside incremental ones, are old or repeated.
-    const isNews = this.#settings.refresh === 'full' && this.#isLoaded
+    // Trades in the session's first refresh, and in all refreshes beside incremental ones, are old or repeated.
+    const isNews = this.#settings.refresh === 'full' && this.#isRefreshed
+    this.#isRefreshed = true
     this.#apply(() => this.#entries.replace(entries), isNews ? trades : { executions: [], missed: undefined }, true)
   }
 
@@ -250,6 +275,15 @@ export class Market {
       [269, '2'],
       [146, '1'],
       [55, symbol],
+    ])
+  }
+
+  /** @param {string} requestId @param {'1' | '2'} action Subscribe, or cancel. */
+  #requestState(requestId, action) {
+    this.#means.request('e', [
+      [324, requestId],
+      [55, this.#settings.symbol],
+      [263, action],
     ])
   }
 

@@ -85,6 +85,11 @@ export class FixAcceptor {
     this.#sent.set(this.#next++, [[35, type], ...fields])
   }
 
+  /** A lost message that is not sent again: resends fill its number. */
+  skip(): void {
+    this.#next++
+  }
+
   /** As `send`, but with a wrong checksum. */
   garble(type: string, fields: readonly Field[]): void {
     this.#sent.set(this.#next, [[35, type], ...fields])
@@ -213,7 +218,7 @@ export class FixAcceptor {
     if (message.type === 'V' && message.get(263) === '1') {
       this.onSubscribe(message.get(55) ?? '', message.get(262) ?? '')
     }
-    if (message.type === 'e') this.onStatusRequest(message.get(55) ?? '')
+    if (message.type === 'e' && message.get(263) === '1') this.onStatusRequest(message.get(55) ?? '')
   }
 
   #onLogon(message: Received): void {

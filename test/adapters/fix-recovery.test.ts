@@ -1,0 +1,142 @@
+/** What the FIX adapter publishes after messages, requests and answers were lost. */
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Field } from './fix-acceptor.ts'
+import { type EngineBook, incremental, type Stage, type StageOptions, startStage } from './fix-stage.ts'
+
+const SYMBOL = 'BTC/USD'
+const stages: Stage[] = []
+
+afterEach(async () => {
+  for (const stage of stages.splice(0)) {
+    await stage.stop()
+    expect([...stage.ingest.violations, ...stage.acceptor.violations]).toEqual([])
+  }
+})
+
+async function start(options: StageOptions = {}) {
+  const stage = await startStage(options)
+  stages.push(stage)
+  await stage.settled()
+  return { ...stage, own: stage.engine.get(SYMBOL) as EngineBook, book: stage.ingest.book('BTCUSD') }
+}
+
+/** A full refresh with a trade. */
+function refreshWith(own: EngineBook, requestId: string, trade: readonly Field[]): Field[] {
+  const count = own.levels('buy').length + own.levels('sell').length + 1
+  const fields = own.full(requestId).map(([tag, value]) => [tag, tag === 268 ? count : value] as const)
+  return [...fields, ...trade.slice(1)]
+}
+
+describe('messages that the engine does not send again', () => {
+  it('the FIX adapter requests the trading state again when the engine skips numbers', async () => {
+    let status = 17
+    const { acceptor, book, ...stage } = await start({
+      market: { securityStatus: true },
+      prepare: ({ acceptor: engine }) => {
+        engine.onStatusRequest = (symbol) =>
+          engine.send('f', [
+            [324, 'any'],
+            [55, symbol],
+            [326, status],
+          ])
+      },
+    })
+    expect(book.instrument?.state).toBe('OPEN')
+    // The engine halts, and its report is among the messages that it gives up.
+    status = 2
+    acceptor.resetTo(acceptor.lastSeq + 2)
+    await acceptor.until('the new snapshot', () => book.snapshots === 2)
+    expect(book.instrument?.state).toBe('HALTED')
+    const requests = acceptor.of('e').map(({ get }) => [get(324), get(263)])
+    expect(requests).toEqual([
+      ['BTCUSD-1-state', '1'],
+      ['BTCUSD-1-state', '2'],
+      ['BTCUSD-2-state', '1'],
+    ])
+    await stage.settled()
+  })
+
+  it('the FIX adapter trusts no book whose changes were skipped after a resent refresh', async () => {
+    const { acceptor, own, book, requestId, waiters, ...stage } = await start()
+    const change = (price: number, amount: number) =>
+      incremental(SYMBOL, requestId(SYMBOL), [own.set('buy', price, amount)])
+    acceptor.lose('W', own.full(requestId(SYMBOL)))
+    own.set('buy', 9_999, 0)
+    acceptor.skip()
+    acceptor.lose('X', change(9_998, 700))
+    const { onSubscribe } = acceptor
+    let isRequested = false
+    acceptor.onSubscribe = () => {
+      isRequested = true
+    }
+    acceptor.send('X', change(9_997, 1))
+    await acceptor.until('the subscription', () => isRequested)
+    await waiters.until('the loss', () => book.missed === 1)
+    acceptor.send('B', [[58, 'news']])
+    acceptor.admin('1', [[112, 'all was read']])
+    await acceptor.until('the heartbeat', () => acceptor.of('0').some(({ get }) => get(112) === 'all was read'))
+    expect([book.state, book.updates]).toEqual(['lost', 1])
+    acceptor.onSubscribe = onSubscribe
+    await stage.pass(41_000)
+    await stage.settled()
+  })
+})
+
+describe('requests and answers', () => {
+  it('the FIX adapter reports trades as missed while the engine refuses its requests', async () => {
+    const { acceptor, own, book, waiters, log, ...stage } = await start()
+    const { onSubscribe } = acceptor
+    let refusals = 0
+    acceptor.onSubscribe = (symbol, id) => {
+      if (refusals++ > 0) return onSubscribe(symbol, id)
+      acceptor.send('Y', [
+        [262, id],
+        [281, 3],
+        [58, 'not now'],
+      ])
+    }
+    // More decimals than the market: the book is lost, and the subscription cancelled.
+    stage.send(SYMBOL, [
+      [
+        [279, 0],
+        [269, 0],
+        [270, '99.001'],
+        [271, '1'],
+      ],
+    ])
+    await waiters.until('the refusal', () => log.some((line) => line.includes('not now')))
+    // Nothing is subscribed, so nothing reports this trade.
+    own.trade(10_000, 1)
+    await stage.settled()
+    expect([book.snapshots, book.executions.length, book.missed]).toEqual([2, 0, 1])
+  })
+
+  it('the FIX adapter trusts no book between a repeated request and its answer', async () => {
+    const { acceptor, own, book, ...stage } = await start()
+    const { onSubscribe } = acceptor
+    let answer = () => undefined as unknown
+    acceptor.onSubscribe = (symbol, id) => {
+      answer = () => onSubscribe(symbol, id)
+    }
+    const subscriptions = acceptor.of('V').length
+    acceptor.admin('2', [
+      [7, 1],
+      [16, 0],
+    ])
+    await acceptor.until('the subscription', () => acceptor.of('V').length === subscriptions + 2)
+    own.set('buy', 9_999, 0)
+    await acceptor.until('the loss', () => book.state === 'lost')
+    answer()
+    await stage.settled()
+    expect([book.snapshots, book.missed]).toEqual([2, 0])
+  })
+
+  it('the FIX adapter publishes the trades in a full refresh that the engine sends again', async () => {
+    const { acceptor, own, book, requestId, ...stage } = await start({ market: { refresh: 'full' } })
+    acceptor.garble('W', refreshWith(own, requestId(SYMBOL), own.trade(10_000, 7)))
+    acceptor.send('B', [[58, 'news']])
+    await acceptor.until('the new snapshot', () => acceptor.of('V').length === 3)
+    await stage.settled()
+    expect([book.executions.map(({ id }) => id), book.missed]).toEqual([own.trades, 0])
+  })
+})
