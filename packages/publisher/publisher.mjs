@@ -110,9 +110,9 @@ export class Publisher {
    */
   begin(name, epoch) {
     const market = this.#market(name)
-    market.timer?.cancel()
-    const { isRefused } = market
-    Object.assign(market, newMarket(name), { epoch, isRefused })
+    cancelAnswer(market)
+    const { isRefused, timer } = market
+    Object.assign(market, newMarket(name), { epoch, isRefused, timer })
   }
 
   /** The book is trusted from now on: publishes the SNAPSHOT that the adapter returns. @param {string} name */
@@ -150,7 +150,7 @@ export class Publisher {
     if (market.book !== 'trusted') return
     market.book = 'lost'
     market.reason = reason
-    market.timer?.cancel()
+    cancelAnswer(market)
     market.kept = []
     market.keptBytes = 0
     if (market.isLive) this.#sendLost(market, market.seq)
@@ -245,8 +245,8 @@ export class Publisher {
 
   /** @param {Market} market @param {unknown} reason */
   #onRequest(market, reason) {
-    const now = this.#clock.now()
-    const elapsed = now - market.requestedMilliseconds
+    // The clock may have been set back.
+    const elapsed = Math.max(0, this.#clock.now() - market.requestedMilliseconds)
     if (elapsed > CALM_MILLISECONDS) market.requests = 0
     const wait = Math.min(SNAPSHOT_MILLISECONDS_MAX, SNAPSHOT_MILLISECONDS_MIN * 2 ** market.requests) - elapsed
     this.#options.log('warn', 'Tidegate requests a snapshot', { market: market.name, reason: printable(reason) })
@@ -303,6 +303,11 @@ function newMarket(name) {
     requests: 0,
     timer: undefined,
   }
+}
+
+/** Cancels the delayed answer to a request, and not the timer that admits a rejected market. @param {Market} market */
+function cancelAnswer(market) {
+  if (!market.isRefused) market.timer?.cancel()
 }
 
 /** @param {Market} market @param {string} type @param {object} members @param {number} seq */

@@ -1,4 +1,4 @@
-/** What the FIX adapter publishes after messages, requests and answers were lost. */
+/** What the FIX adapter publishes after messages, requests or answers were lost, and while Tidegate rejects a market. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Field } from './fix-acceptor.ts'
 import { type EngineBook, incremental, type Stage, type StageOptions, startStage } from './fix-stage.ts'
@@ -138,5 +138,37 @@ describe('requests and answers', () => {
     await acceptor.until('the new snapshot', () => acceptor.of('V').length === 3)
     await stage.settled()
     expect([book.executions.map(({ id }) => id), book.missed]).toEqual([own.trades, 0])
+  })
+})
+
+describe('Tidegate', () => {
+  it.each(['the book is lost', 'a new epoch begins'])(
+    'Tidegate is sent a rejected market again half a minute later, even if in the meantime %s',
+    async (event) => {
+      const { acceptor, own, book, ingest, waiters, log, ...stage } = await start()
+      ingest.reject('BTCUSD')
+      await waiters.until('the log', () => log.some((line) => line.includes('rejects the market')))
+      if (event === 'the book is lost') acceptor.resetTo(acceptor.lastSeq + 2)
+      else acceptor.resetSession()
+      await acceptor.until('the subscription', () => acceptor.of('V').length > 1)
+      own.set('buy', 9_999, 9)
+      acceptor.send('W', own.full(stage.requestId(SYMBOL)))
+      await stage.passUntil('the snapshot', () => book.snapshots === 2)
+      await stage.settled()
+    },
+  )
+
+  it('Tidegate gets the snapshot that it requests within 30 s after the clock was set back', async () => {
+    const { book, ingest, clock, waiters, log } = await start()
+    const request = async (count: number) => {
+      ingest.requestSnapshot('BTCUSD')
+      await waiters.until('the request', () => log.filter((line) => line.includes('a snapshot')).length === count)
+    }
+    await request(1)
+    await ingest.until('the snapshot', () => book.snapshots === 2)
+    clock.stepWall(-3_600_000)
+    await request(2)
+    clock.advance(30_000)
+    await ingest.until('the second snapshot', () => book.snapshots === 3)
   })
 })
