@@ -7,7 +7,7 @@ import type { Execution, Instrument, LevelChange, MarketDefinition } from '../ma
 import { ASK, BID } from '../market/event.ts'
 import { openRecording, type RecordingReader } from './reader.ts'
 import { RecordedState } from './recorded-state.ts'
-import type { RecordedCommit, RecordedEntry } from './recording.ts'
+import { type RecordedCommit, type RecordedEntry, UnwrittenRecording } from './recording.ts'
 import { type FolderFile, HOUR_MILLISECONDS, listRecordings } from './recording-folder.ts'
 import { RecordingSteps } from './steps.ts'
 
@@ -71,8 +71,6 @@ const JOIN_MILLISECONDS_MAX = 100
 const SKEW_MILLISECONDS_MAX = 5_000
 /** Executions are read from at least this long before the time. */
 const EXECUTIONS_MILLISECONDS = 60_000
-/** Files opened to find the time: the hour's files, and their neighbours. */
-const FILES_OPENED_MAX = 16
 
 /** @throws errors from `node:fs` */
 export async function readPastBook(request: PastBookRequest): Promise<PastBook | NotRecorded> {
@@ -94,7 +92,8 @@ async function findFile(request: PastBookRequest): Promise<{ readonly reader: Re
   let afterMilliseconds: number | undefined
   let reason: string | undefined
   for (const file of candidates(files, milliseconds)) {
-    const reader = await openRecording(file.path)
+    const reader = await openWritten(file.path)
+    if (reader === undefined) continue
     const { firstMilliseconds: first, header } = reader
     // A file without a block states nothing.
     if (reader.blocks.length === 0) {
@@ -119,12 +118,22 @@ async function findFile(request: PastBookRequest): Promise<{ readonly reader: Re
   return notRecorded(undefined, afterMilliseconds, reason)
 }
 
-/** Backwards from the latest file that can begin after the time. */
+/** Undefined for a file that a power loss left without its header. */
+async function openWritten(path: string): Promise<RecordingReader | undefined> {
+  try {
+    return await openRecording(path)
+  } catch (error) {
+    if (error instanceof UnwrittenRecording) return undefined
+    throw error
+  }
+}
+
+/** Backwards from the latest file that can begin after the time. A service that is restarted often has many per hour. */
 function candidates(files: readonly FolderFile[], milliseconds: number): FolderFile[] {
   const later = files.findIndex(({ hourMilliseconds }) => hourMilliseconds > milliseconds)
   // The first file after the time's hour names the gap before it.
   const end = later < 0 ? files.length : later + 1
-  return files.slice(Math.max(0, end - FILES_OPENED_MAX), end).reverse()
+  return files.slice(0, end).reverse()
 }
 
 function isJoined(reader: RecordingReader, next: RecordingReader): boolean {

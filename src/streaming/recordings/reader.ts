@@ -16,6 +16,7 @@ import {
   type RecordingHeader,
   readSignature,
   SIGNATURE_BYTES_MAX,
+  UnwrittenRecording,
 } from './recording.ts'
 
 const decompress = promisify(inflateRaw)
@@ -138,7 +139,9 @@ interface Beginning {
 }
 
 async function readBeginning(path: string, file: FileHandle): Promise<Beginning> {
-  const signature = readSignature(await readAt(file, 0, SIGNATURE_BYTES_MAX))
+  const start = await readAt(file, 0, SIGNATURE_BYTES_MAX)
+  const signature = readSignature(start)
+  if (start.every((byte) => byte === 0)) throw new UnwrittenRecording(`${path} is not a recording: it is empty`)
   if (signature === undefined) throw new RecordingError(`${path} is not a recording`)
   const { version } = signature
   const format = FORMATS.get(version)
@@ -146,11 +149,13 @@ async function readBeginning(path: string, file: FileHandle): Promise<Beginning>
     const known = [...FORMATS.keys()].join(', ')
     throw new RecordingError(`the recording ${path} has format ${version}, but this program reads ${known}`)
   }
-  const damaged = new RecordingError(`the recording ${path} is damaged in its header`)
+  const problem = `the recording ${path} is damaged in its header`
   const lengths = await readAt(file, signature.bytes, 8)
-  if (lengths.length < 8 || lengths.readUInt32BE(0) > HEADER_BYTES_MAX) throw damaged
+  if (lengths.length < 8) throw new UnwrittenRecording(problem)
+  if (lengths.readUInt32BE(0) > HEADER_BYTES_MAX) throw new RecordingError(problem)
   const text = await readAt(file, signature.bytes + 8, lengths.readUInt32BE(0))
-  if (text.length !== lengths.readUInt32BE(0) || crc32(text) !== lengths.readUInt32BE(4)) throw damaged
+  if (text.length !== lengths.readUInt32BE(0)) throw new UnwrittenRecording(problem)
+  if (crc32(text) !== lengths.readUInt32BE(4)) throw new RecordingError(problem)
   return { version, format, header: format.decodeHeader(text.toString('utf8')), end: signature.bytes + 8 + text.length }
 }
 

@@ -89,6 +89,11 @@ export class RecordingError extends Error {
   override name = 'RecordingError'
 }
 
+/** A file that ends within its header, or is empty: a power loss can leave one. It contains nothing. */
+export class UnwrittenRecording extends RecordingError {
+  override name = 'UnwrittenRecording'
+}
+
 /** The reader for one format version. */
 export interface RecordingFormat {
   /**

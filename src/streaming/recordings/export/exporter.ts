@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { MarketDefinition } from '../../market/event.ts'
 import { type ExportRow, MarketRows, timeOf } from '../export-rows.ts'
 import { openRecording, type RecordingReader } from '../reader.ts'
-import type { RecordedEntry } from '../recording.ts'
+import { type RecordedEntry, UnwrittenRecording } from '../recording.ts'
 import { RecordingSteps } from '../steps.ts'
 import { createCsvFile, type TableFile } from './csv-file.ts'
 import { createParquetFile } from './parquet-file.ts'
@@ -104,11 +104,22 @@ class Exporter {
   }
 
   async read(path: string): Promise<void> {
-    const reader = await openRecording(path)
+    const reader = await this.#open(path)
+    if (reader === undefined) return
     try {
       await this.#readAll(reader)
     } finally {
       await reader.close()
+    }
+  }
+
+  /** Undefined for a file that a power loss left without its header, among others. */
+  async #open(path: string): Promise<RecordingReader | undefined> {
+    try {
+      return await openRecording(path)
+    } catch (error) {
+      if (error instanceof UnwrittenRecording && this.#options.paths.length > 1) return undefined
+      throw error
     }
   }
 
@@ -136,6 +147,7 @@ class Exporter {
       this.#gap(previous, firstMilliseconds, header.gap?.reason ?? 'no recorder was running')
     }
     const markets = header.markets.map(({ definition }) => this.#marketOf(definition, path))
+    this.#absent(new Set(markets), firstMilliseconds, lastMilliseconds)
     const steps = new RecordingSteps(reader, fromMilliseconds)
     let damage: string | undefined
     for (let step = await steps.next(); step !== undefined; step = await steps.next()) {
@@ -171,12 +183,23 @@ class Exporter {
     throw new Error(`${path} has different decimals for ${symbol} than the recordings before it: use --from or --to`)
   }
 
-  #gap(from: number, to: number, reason: string): void {
+  /** This time's recording has other markets only, so nothing is known about these. */
+  #absent(present: ReadonlySet<MarketRows | undefined>, from: number, to: number): void {
+    for (const [symbol, market] of this.#markets) {
+      if (!present.has(market)) this.#gap(from, to, `${symbol} was not among the recorded markets`, [market])
+    }
+  }
+
+  #gap(from: number, to: number, reason: string, markets: Iterable<MarketRows> = this.#markets.values()): void {
     const { fromMilliseconds, toMilliseconds } = this.#options
     const [start, end] = [Math.max(from, fromMilliseconds), Math.min(to, toMilliseconds)]
     if (end <= start) return
-    this.#gaps.push({ from: new Date(start).toISOString(), to: new Date(end).toISOString(), reason })
-    for (const market of this.#markets.values()) market.gap(start, end, reason)
+    const known = this.#gaps.findLast((gap) => gap.reason === reason)
+    // One gap, although each recording in it has its own rows.
+    if (known !== undefined && Math.abs(start - Date.parse(known.to)) <= JOIN_MILLISECONDS_MAX) {
+      known.to = new Date(end).toISOString()
+    } else this.#gaps.push({ from: new Date(start).toISOString(), to: new Date(end).toISOString(), reason })
+    for (const market of markets) market.gap(start, end, reason)
   }
 
   #apply(entries: readonly RecordedEntry[], isState: boolean, markets: readonly (MarketRows | undefined)[]): void {
