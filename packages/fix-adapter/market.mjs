@@ -139,9 +139,10 @@ export class Market {
     if (requestId === this.#requestId) this.fault(`the engine refuses the request: ${reason}`)
   }
 
-  /** Whether this identifier is the current request's. @param {string | undefined} requestId */
+  /** Whether this identifier is one of this market's requests. @param {string | undefined} requestId */
   isRequest(requestId) {
-    return requestId !== undefined && requestId === this.#requestId
+    const prefix = `${this.#settings.market}-`
+    return requestId?.startsWith(prefix) === true && Number(requestId.slice(prefix.length)) <= this.#requests
   }
 
   /** A full refresh. @param {readonly Fields[]} entries @param {About} about */

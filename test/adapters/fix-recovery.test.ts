@@ -131,6 +131,21 @@ describe('requests and answers', () => {
     expect([book.snapshots, book.missed]).toEqual([2, 0])
   })
 
+  it('the FIX adapter publishes late trades of a replaced subscription that name no symbol', async () => {
+    const { acceptor, own, book, requestId, ...stage } = await start()
+    const replaced = requestId(SYMBOL)
+    acceptor.resetTo(acceptor.lastSeq + 2)
+    await acceptor.until('the new snapshot', () => book.snapshots === 2)
+    const late = incremental(SYMBOL, replaced, [own.trade(10_000, 1)])
+    acceptor.send(
+      'X',
+      late.filter(([tag]) => tag !== 55),
+    )
+    stage.send(SYMBOL, [own.set('buy', 9_999, 8)])
+    await stage.settled()
+    expect([book.executions.map(({ id }) => id), book.missed]).toEqual([own.trades, 1])
+  })
+
   it('the FIX adapter publishes the trades in a full refresh that the engine sends again', async () => {
     const { acceptor, own, book, requestId, ...stage } = await start({ market: { refresh: 'full' } })
     acceptor.garble('W', refreshWith(own, requestId(SYMBOL), own.trade(10_000, 7)))
