@@ -96,11 +96,12 @@ export function createGuard({ directory, verifier, clock, ratePerSecond, meter }
   }
 }
 
-/** Counts a client's requests for all operations, by each of its plans that has a rate. */
+/** Counts a client's requests for all operations, once by each of its plans that has a rate. */
 function planLimits(clock: Clock): (caller: Caller, reply: FastifyReply) => void {
   const limiters = new WeakMap<Plan, RateLimiter>()
   return ({ plans, clientId }, reply) => {
-    for (const { plan } of plans) {
+    // The customer's plan and the client's own may be the same one.
+    for (const plan of new Set(plans.map((held) => held.plan))) {
       const { restRatePerSecond: perSecond } = plan
       if (perSecond === undefined) continue
       const limiter =

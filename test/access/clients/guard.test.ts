@@ -115,6 +115,18 @@ describe('the bearer guard', () => {
     expect((await askWith(token('a1', [READ]), 'GET', `${PATH}/x`)).status).toBe(200)
   })
 
+  it('a request counts once by a plan that the customer and the client both have', async () => {
+    const plan = 'slow'
+    const withPlan = <Holder extends object>(holders: readonly Holder[]) => holders.map((each) => ({ ...each, plan }))
+    const holders = { customers: withPlan(BOTH.customers), clients: withPlan(BOTH.clients) }
+    directory.replace({ ...holders, plans: [{ name: plan, restRatePerSecond: 1 }] })
+    const statuses = []
+    for (const path of [PATH, `${PATH}/x`, PATH]) {
+      statuses.push((await askWith(token('a1', [READ]), 'GET', path)).status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
   it('the bearer guard requires a token', async () => {
     const answer = await ask()
     expect(answer).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'unauthorized' } })
