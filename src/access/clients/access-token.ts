@@ -19,6 +19,8 @@ export interface AccessToken {
   /** Seconds since the epoch. */
   readonly issuedAtSeconds: number
   readonly expiresAtMilliseconds: number
+  /** The client's `tokensValidFromSeconds` that its issuer knew. Absent: an earlier version's, or an external one's. */
+  readonly validFromSeconds?: number
   /** The client's name at an external issuer. Absent in our own tokens. */
   readonly outsideClientName?: string
 }
@@ -31,6 +33,8 @@ export const TOKEN_SECONDS_MAX = 86_400
 const TYPE = 'at+jwt'
 /** The claim with the customer, private to this issuer. */
 const CUSTOMER_CLAIM = 'customer_id'
+/** The claim with the last revocation of all the client's tokens that this one follows, likewise. 0: there was none. */
+const VALID_FROM_CLAIM = 'tokens_valid_from'
 
 export interface NewToken {
   readonly clientId: string
@@ -39,6 +43,8 @@ export interface NewToken {
   /** Seconds since the epoch. */
   readonly issuedAtSeconds: number
   readonly lifetimeSeconds: number
+  /** The client's `tokensValidFromSeconds`. */
+  readonly validFromSeconds?: number
 }
 
 export function signAccessToken(authority: Authority, key: SigningKey, token: NewToken): Promise<string> {
@@ -46,6 +52,7 @@ export function signAccessToken(authority: Authority, key: SigningKey, token: Ne
     client_id: token.clientId,
     scope: token.scopes.join(' '),
     [CUSTOMER_CLAIM]: token.customerId,
+    [VALID_FROM_CLAIM]: token.validFromSeconds ?? 0,
     iss: authority.issuer,
     aud: authority.audience,
     sub: token.clientId,
@@ -73,7 +80,8 @@ export function readAccessToken(
   const jwt = readSignedJwt(text, (keyId) => directory.verificationKey(keyId))
   if (jwt === undefined) return INVALID
   const { keyId, type, claims } = jwt
-  const { client_id: clientId, scope, exp, iat, iss, aud, jti, sub, [CUSTOMER_CLAIM]: customerId } = claims
+  const { client_id: clientId, scope, exp, iat, iss, aud, jti, sub } = claims
+  const { [CUSTOMER_CLAIM]: customerId, [VALID_FROM_CLAIM]: validFrom } = claims
   if (
     type !== TYPE ||
     iss !== authority.issuer ||
@@ -100,6 +108,7 @@ export function readAccessToken(
       keyId,
       issuedAtSeconds: iat,
       expiresAtMilliseconds,
+      ...(typeof validFrom === 'number' ? { validFromSeconds: validFrom } : {}),
     },
   }
 }

@@ -21,7 +21,7 @@ export interface ClientRecord {
   /** Symbols of the markets it may publish, with the scope for publishing. Absent: none. */
   readonly publishMarkets?: ReadonlySet<string>
   readonly enabled: boolean
-  /** A whole second since the epoch: tokens issued before it are revoked. Absent: none. */
+  /** A whole second since the epoch: tokens issued without knowing it are revoked. Absent: none. */
   readonly tokensValidFromSeconds?: number
   /** The plan of its own, which narrows its customer's. Absent: none. */
   readonly plan?: string
@@ -70,6 +70,7 @@ export interface TokenIdentity {
   readonly clientId: string
   readonly customerId: string
   readonly issuedAtSeconds: number
+  readonly validFromSeconds?: number
   readonly outsideClientName?: string
 }
 

@@ -69,9 +69,10 @@ export async function revokeToken(
 }
 
 /**
- * Revokes every token issued to a client until now, by the store's clock. Issue times are whole seconds, so the first
- * one accepted again is the next second, and a token issued before it gets that issue time. Covered single revocations
- * are deleted, except for tokens from a node whose clock is fast.
+ * Revokes every token issued to a client until now. A token names the last such revocation that its issuer knew, so no
+ * clock matters. For tokens that name none, issue times are compared: they are whole seconds, so the first one accepted
+ * again is the next second by the store's clock. Covered single revocations are deleted, except for tokens from a node
+ * whose clock is fast.
  */
 export async function revokeAllTokens(
   transaction: Transaction<AuthTables>,

@@ -201,6 +201,21 @@ function describeTakenAway(): void {
       expect(await statuses(await tokenOf(other, client)), `round ${round}`).toEqual([426, 426])
     }
   })
+
+  it('revoking all tokens of a client also ends those from a node whose clock is ahead', async () => {
+    const client = await newClient()
+    const { client_id } = client.credentials
+    const ahead = await AuthNode.open({ db, clock: new NodeClock(nowMilliseconds() + MINUTE) })
+    const token = await tokenOf(ahead, client)
+    expect(await statuses(token)).toEqual([426, 426])
+    await write(db, (transaction) => revokeClientTokens(transaction, 'test', client_id))
+    for (const node of [...nodes, ahead]) {
+      await node.until((directory) => directory.client(client_id)?.tokensValidFromSeconds !== undefined)
+    }
+    expect([...(await statuses(token)), await ahead.status(token)]).toEqual([401, 401, 401])
+    expect(await statuses(await tokenOf(ahead, client))).toEqual([426, 426])
+    await ahead.close()
+  })
 }
 
 function describeRevocation(): void {

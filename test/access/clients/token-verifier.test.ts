@@ -71,6 +71,7 @@ describe('an access token', () => {
         tokenId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         keyId: 'key-1',
         issuedAtSeconds: now(),
+        validFromSeconds: 0,
         expiresAtMilliseconds: (now() + 3600) * 1000,
       },
     })

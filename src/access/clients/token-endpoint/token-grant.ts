@@ -80,8 +80,10 @@ export async function issueToken(
     clientId,
     customerId,
     scopes,
-    // Within the second in which all the client's tokens were revoked, a new one is issued at the end of that second.
+    // For nodes with an earlier version, which compare it: within the second in which all the client's tokens were
+    // revoked, a new one is issued at the end of that second.
     issuedAtSeconds: Math.max(Math.floor(nowMilliseconds / 1000), tokensValidFromSeconds),
+    validFromSeconds: tokensValidFromSeconds,
     lifetimeSeconds: tokenSeconds,
   })
   return { access_token: accessToken, expires_in: tokenSeconds, token_type: 'bearer', scope: scopes.join(' ') }

@@ -146,6 +146,7 @@ describe('a token grant', () => {
       sub: 'client-1',
       client_id: 'client-1',
       customer_id: 'customer-1',
+      tokens_valid_from: 0,
       scope: `${READ_ACCOUNT} ${STREAM}`,
       iat: now,
       exp: now + 3600,
