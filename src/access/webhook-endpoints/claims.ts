@@ -36,7 +36,11 @@ export interface Backlog {
 export interface Claim {
   readonly id: string
   readonly customerId: string
-  readonly clientId: string
+  /** Whether its client is enabled, and its customer. Like the scopes from the store: this node's directory may lag. */
+  readonly isClientEnabled: boolean
+  readonly isCustomerEnabled: boolean
+  /** Its client's. */
+  readonly scopes: readonly string[]
   readonly url: string
   readonly types: readonly string[]
   readonly status: EndpointStatus
@@ -96,10 +100,12 @@ export async function claimEndpoints<Tables>(
       delete from webhook_backlogs using webhook_endpoints as before, due
       where endpoint_id = before.id and before.id = due.id and before.replay_after is not null
     )
-    select taken.id, customer_id as "customerId", client_id as "clientId", url, types, status, secrets,
+    select taken.id, taken.customer_id as "customerId", clients.enabled as "isClientEnabled",
+      customers.enabled as "isCustomerEnabled", scopes, url, types, status, secrets,
       passed_sequence as "passedSequence", coalesce(last_sequence, 0) as "lastSequence", test_id as "testId", failures,
       attempt, due_at as "dueAt"
-    from taken left join event_counters using (customer_id)
+    from taken join clients on clients.id = client_id join customers on customers.id = taken.customer_id
+      left join event_counters on event_counters.customer_id = taken.customer_id
     order by due_at, taken.id
   `.execute(transaction)
   if (rows.length === 0) return []

@@ -10,7 +10,6 @@ import type { Db, Transaction } from '../../platform/store/db.ts'
 import { DueWorker } from '../../platform/store/due-worker.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
-import type { Directory } from '../clients/directory.ts'
 import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { EVENTS_CHANNEL } from '../events/tables.ts'
 import { type Claim, claimEndpoints } from './claims.ts'
@@ -27,7 +26,6 @@ export interface WebhookSenderOptions extends RequestOptions {
   readonly log: Log
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
-  readonly directory: Pick<Directory, 'client' | 'customer'>
   readonly encryptionKey: EncryptionKey | undefined
 }
 
@@ -152,12 +150,11 @@ export class WebhookSender {
   }
 
   async #round(claim: Claim): Promise<Round> {
-    const { clock, directory, encryptionKey, log } = this.#options
-    const { id, customerId, clientId, status, testId } = claim
+    const { clock, encryptionKey, log } = this.#options
+    const { id, customerId, status, testId } = claim
     const idle = idleRound(claim)
-    const client = directory.client(clientId)
-    if (client?.enabled !== true) return { ...idle, disabled: 'its client is disabled, or exists no more' }
-    if (directory.customer(customerId)?.enabled !== true) return { ...idle, waits: true, seconds: BLOCKED_SECONDS }
+    if (!claim.isClientEnabled) return { ...idle, disabled: 'its client is disabled' }
+    if (!claim.isCustomerEnabled) return { ...idle, waits: true, seconds: BLOCKED_SECONDS }
     const secrets = decryptSecrets(encryptionKey, id, claim.secrets)
     if (secrets === undefined) {
       const admitted = this.#logLimit.admit('key')
@@ -170,7 +167,7 @@ export class WebhookSender {
       if (testId !== null) await requests.send(testEvent(claim, testId, timeOf(clock)), 1)
       if (status !== 'ACTIVE') return { ...idle, requests: requests.sent }
       const types = claim.types.length === 0 ? undefined : new Set(claim.types)
-      const result = await this.#sendEvents(claim, requests, { customerId, scopes: client.scopes, types })
+      const result = await this.#sendEvents(claim, requests, { customerId, scopes: new Set(claim.scopes), types })
       const disabled = result.overdue === undefined ? {} : { disabled: result.overdue }
       return { ...result, ...disabled, requests: requests.sent, testId }
     } finally {

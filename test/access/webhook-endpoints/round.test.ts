@@ -30,7 +30,8 @@ class Model {
     const backlogs = [...this.backlogs.values()].sort(
       (left, right) => (left.sequences[0] ?? 0) - (right.sequences[0] ?? 0),
     )
-    const rest = { id: '', customerId: '', clientId: '', url: '', types: [], status: 'ACTIVE', secrets: [] } as const
+    const enabled = { isClientEnabled: true, isCustomerEnabled: true, scopes: [] }
+    const rest = { id: '', customerId: '', ...enabled, url: '', types: [], status: 'ACTIVE', secrets: [] } as const
     const { passed: passedSequence, failures } = this
     return { ...rest, backlogs, passedSequence, failures, lastSequence: 0, testId: null, attempt: 1, dueAt: '' }
   }

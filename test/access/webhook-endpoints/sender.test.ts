@@ -1,6 +1,7 @@
 /** The sender of webhooks: order, retries, slow and broken receivers, and what it leaves in the store. */
 import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { until } from '../../support/awaited.ts'
 import type { RestCustomer } from '../../support/rest.ts'
@@ -338,7 +339,7 @@ it('the endpoint of a disabled client is disabled, and that of a disabled custom
   await stand.idle()
   expect(await endpointOf(other, endpoint.id)).toMatchObject({
     status: 'DISABLED',
-    disabled_reason: 'its client is disabled, or exists no more',
+    disabled_reason: 'its client is disabled',
   })
   await stand.node.operator('PATCH', `/customers/${customer.customerId}`, { enabled: false })
   await stand.addEvents(customer.customerId, ['b'])
@@ -349,6 +350,30 @@ it('the endpoint of a disabled client is disabled, and that of a disabled custom
   await stand.letPass()
   await stand.until('the event', () => stand.names('/other').at(-1) === 'b')
   expect(stand.names('/')).toEqual([])
+})
+
+it('a client counts as the store has it, not as this node knows it', async () => {
+  const { customerId } = await stand.node.newCustomer()
+  const tables = stand.node.db.tables()
+  // Without the change that nodes read.
+  const clientId = newId()
+  await sql`
+    insert into clients (id, customer_id, name, scopes, enabled)
+    values (${clientId}, ${customerId}, 'new', '{transfer:read_transfer}', true)
+  `.execute(tables)
+  const path = `/customers/${customerId}/webhook-endpoints`
+  const { body: endpoint } = await stand.node.operator('POST', path, { client_id: clientId, url: `${stand.url}/` })
+  await stand.sender.start()
+  await stand.addEvents(customerId, ['a'])
+  await stand.idle()
+  expect(stand.names()).toEqual(['a'])
+  const stateOf = async () => (await stand.node.operator('GET', `/webhook-endpoints/${endpoint.id}`)).body
+  expect(await stateOf()).toMatchObject({ status: 'ACTIVE' })
+  await sql`update clients set enabled = false where id = ${clientId}`.execute(tables)
+  await stand.addEvents(customerId, ['b'])
+  await stand.idle()
+  expect(stand.names()).toEqual(['a'])
+  expect(await stateOf()).toMatchObject({ status: 'DISABLED' })
 })
 
 it('a paused endpoint gets a test and no events, and afterwards everything since', async () => {

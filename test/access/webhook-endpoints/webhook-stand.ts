@@ -69,12 +69,11 @@ export class WebhookStand {
   }
 
   newSender(options: Partial<WebhookSenderOptions> = {}): WebhookSender {
-    const { db, directory, live } = this.node
+    const { db, live } = this.node
     this.clock = new VirtualClock(Date.now())
     this.registry = createMetricsRegistry()
     return new WebhookSender({
       db,
-      directory,
       clock: this.clock,
       log: this.logged.log,
       encryptionKey: ENCRYPTION_KEY,
