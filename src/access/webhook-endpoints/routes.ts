@@ -136,7 +136,9 @@ function registerReading(app: FastifyInstance, { db, guard }: EndpointRoutesOpti
 
 function writerOf(request: FastifyRequest) {
   const caller = callerOf(request)
-  return { customerId: caller.customerId, actor: actorOf(caller) }
+  const { customerId, client, scopes } = caller
+  // A token may have one scope. What its client may read decides.
+  return { customerId, actor: actorOf(caller), scopes: client?.scopes ?? new Set(scopes) }
 }
 
 function clientOf(request: FastifyRequest): string {

@@ -3,8 +3,9 @@
  * transaction and writes one audit row, without secrets. A request for the current state changes nothing and writes no
  * row.
  */
-import type { EventType } from '../../contract/event-types.ts'
+import { EVENT_OBJECTS, type EventType, readableObjects } from '../../contract/event-types.ts'
 import { newId } from '../../platform/base/ids.ts'
+import { insufficientScope } from '../../platform/http/bearer.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -46,6 +47,8 @@ export interface Writer {
   readonly actor: string
   /** The customer whose endpoints may be changed. Absent: the operator changes any. */
   readonly customerId?: string
+  /** The calling client's. Absent: the operator calls. */
+  readonly scopes?: ReadonlySet<string>
 }
 
 interface NewEndpoint {
@@ -69,7 +72,7 @@ const MADE_MAX = 1_000
 export async function createEndpoint(
   transaction: Transaction<Tables>,
   maker: EndpointMaker,
-  { actor, customerId }: Required<Writer>,
+  { actor, customerId }: Writer & Required<Pick<Writer, 'customerId'>>,
   { clientId, url, types = [] }: NewEndpoint,
 ): Promise<Required<ChangedEndpoint>> {
   const { allowPrivate, endpointsMax } = maker.settings()
@@ -101,7 +104,7 @@ export interface WantedEndpoint {
 export async function updateEndpoint(
   transaction: Transaction<Tables>,
   maker: EndpointMaker,
-  { actor, customerId }: Writer,
+  { actor, customerId, scopes }: Writer,
   id: string,
   wanted: WantedEndpoint,
 ): Promise<ChangedEndpoint> {
@@ -109,6 +112,7 @@ export async function updateEndpoint(
   if (row.status === 'DELETED') throw isDeleted()
   const { url, types, status } = wanted
   if (url !== undefined) requireUrl(url, maker.settings().allowPrivate)
+  if (url !== undefined && url !== row.url && scopes !== undefined) await requireReader(transaction, row, scopes)
   const { secrets, secret } = secretChange(maker, row, wanted)
   const changes: EndpointChanges = {
     ...(url === undefined || url === row.url ? {} : { url }),
@@ -199,6 +203,20 @@ async function requireClient(transaction: Transaction<Tables>, customerId: strin
   if ((await query.where('customer_id', '=', customerId).executeTakeFirst()) !== undefined) return
   const detail = 'the customer has no client with this id'
   throw new Problem('not_found', `client_id: ${detail}`, { errors: [{ pointer: '/client_id', detail }] })
+}
+
+/** 403 for a client that may not read what the endpoint receives: at an address of its own it would. */
+async function requireReader(
+  transaction: Transaction<Tables>,
+  { client_id }: EndpointRow,
+  scopes: ReadonlySet<string>,
+): Promise<void> {
+  const query = transaction.selectFrom('clients').select('scopes').where('id', '=', client_id)
+  const received = readableObjects(new Set((await query.executeTakeFirstOrThrow()).scopes))
+  const readable = readableObjects(scopes)
+  const needed = received.flatMap((object) => (readable.includes(object) ? [] : (EVENT_OBJECTS[object] ?? [])))[0]
+  if (needed === undefined) return
+  throw insufficientScope(`url: the endpoint receives what another client may read, which needs ${needed}`, needed)
 }
 
 function quotaExceeded(what: string, used: number, limit: number): Problem {

@@ -164,6 +164,21 @@ describe('changing a webhook endpoint', () => {
     expect((await node.operator('PATCH', `/webhook-endpoints/${id}`, { status: 'DISABLED' })).status).toBe(400)
   })
 
+  it('a client sets another address only where it may read what the endpoint receives', async () => {
+    const scopes = ['events:write_webhook', 'transfer:read_transfer']
+    const owner = await node.newCustomer(scopes)
+    const { id } = await newEndpoint(owner)
+    const url = 'https://elsewhere.example.com/'
+    const lesser = await node.newClient(owner.customerId, ['events:write_webhook'])
+    const refused = await lesser.call('PATCH', `${PATH}/${id}`, { url })
+    expect([refused.status, refused.body.code]).toEqual([403, 'insufficient_scope'])
+    expect(refused.body.detail).toContain('transfer:read_transfer')
+    expect((await owner.call('GET', `${PATH}/${id}`)).body.url).toBe(URL)
+    expect((await lesser.call('PATCH', `${PATH}/${id}`, { url: URL, status: 'PAUSED' })).body.status).toBe('PAUSED')
+    const equal = await node.newClient(owner.customerId, scopes)
+    expect((await equal.call('PATCH', `${PATH}/${id}`, { url })).body.url).toBe(url)
+  })
+
   it('a rotation adds a second secret, and ends with the newer one', async () => {
     const caller = await node.newCustomer()
     const { id, secret } = await newEndpoint(caller)
