@@ -51,6 +51,7 @@ export interface Confirmation {
 
 /** For a caller with an API token. */
 interface CallingToken {
+  readonly id: string
   readonly name: string
   /** The sources and assets that the token is bound to. Null: to none. */
   readonly sources: readonly string[] | null

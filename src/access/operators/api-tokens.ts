@@ -82,6 +82,6 @@ export class ApiTokens {
     }
     const { name, sources, assets } = row
     const issuers = [...row.token_issuers, ...row.issuers]
-    return { name, role, via: 'api_token', issuers, token: { name: row.token_name, sources, assets } }
+    return { name, role, via: 'api_token', issuers, token: { id: row.id, name: row.token_name, sources, assets } }
   }
 }

@@ -57,6 +57,8 @@ type PendingRequest = Pick<ChangeRequestDocument, 'id' | 'summary' | 'requested_
 /** Who requests a change, or decides on a request. */
 export interface Decider extends Pick<CallingOperator, 'name' | 'role' | 'issuers'> {
   readonly actor: string
+  /** The API token in use. */
+  readonly tokenId?: string | undefined
 }
 
 /** A request with the record as the first operator saw it. */
@@ -106,7 +108,7 @@ interface KeptWithRequest extends Pick<OperatorTables['change_requests'], 'recor
 /** Records a request. The same one again is the pending one. */
 export async function requestChange(
   transaction: Transaction<OperatorTables>,
-  { name, actor, issuers }: Decider,
+  { name, actor, issuers, tokenId }: Decider,
   requested: RequestedCall,
   { encryptionKey, ...kept }: KeptWithRequest,
   nowMilliseconds: number,
@@ -123,6 +125,7 @@ export async function requestChange(
       ...kept,
       issuers: [...issuers],
       requested_by: name,
+      token_id: tokenId ?? null,
       status: 'PENDING',
       decided_by: null,
       decided_at: null,
@@ -288,7 +291,7 @@ const byId = (queries: Queries, id: string) =>
   queries
     .selectFrom('change_requests')
     .select(COLUMNS)
-    .select(['record', 'issuers', 'credential_hash'])
+    .select(['record', 'issuers', 'token_id', 'credential_hash'])
     .where('id', '=', id)
 
 async function rowOf(queries: Queries, id: string, nowMilliseconds: number) {

@@ -315,6 +315,6 @@ async function confirm(
 }
 
 function deciderOf(request: FastifyRequest): Decider {
-  const { name, role, issuers } = operatorOf(request)
-  return { name, role, issuers, actor: operatorActor(request) }
+  const { name, role, issuers, token } = operatorOf(request)
+  return { name, role, issuers, tokenId: token?.id, actor: operatorActor(request) }
 }

@@ -28,13 +28,24 @@ export function refuseOwn(
 /** 409 unless the requester may still make the call: two people stand behind it when it is carried out. */
 export async function requireRequester(
   queries: Pick<Kysely<OperatorTables>, 'selectFrom'>,
-  { requested_by, call }: { readonly requested_by: string; readonly call: OperatorCallId },
+  request: { readonly requested_by: string; readonly token_id: string | null; readonly call: OperatorCallId },
 ): Promise<void> {
-  const query = queries.selectFrom('operators').select(['role', 'enabled']).where('name', '=', requested_by)
-  const requester = await query.executeTakeFirst()
-  if (requester?.enabled && mayCall(requester.role, call)) return
-  const lost = requester?.enabled ? 'no longer has the role for this' : 'has been disabled'
-  throw new Problem('invalid_state', `${requested_by}, who has requested this, ${lost}: decline the request`, {
+  const lost = await lostAccess(queries, request)
+  if (lost === undefined) return
+  throw new Problem('invalid_state', `${request.requested_by}, who has requested this, ${lost}: decline the request`, {
     meta: { current: 'requester_without_access' },
   })
+}
+
+async function lostAccess(
+  queries: Pick<Kysely<OperatorTables>, 'selectFrom'>,
+  { requested_by, token_id, call }: Parameters<typeof requireRequester>[1],
+): Promise<string | undefined> {
+  const query = queries.selectFrom('operators').select(['role', 'enabled']).where('name', '=', requested_by)
+  const requester = await query.executeTakeFirst()
+  if (!requester?.enabled) return 'has been disabled'
+  if (!mayCall(requester.role, call)) return 'no longer has the role for this'
+  if (token_id === null) return undefined
+  const token = queries.selectFrom('operator_tokens').select('id').where('id', '=', token_id)
+  return (await token.executeTakeFirst()) === undefined ? 'used an API token that has been revoked' : undefined
 }

@@ -95,6 +95,8 @@ interface ChangeRequestsTable {
   record: SeenRecord | null
   /** The issuers of the credentials with which it was requested. */
   issuers: Generated<string[]>
+  /** The API token with which it was requested. Null: a session, the single token, or an earlier version. */
+  token_id: string | null
   /** For the secret that its requester has, valid once the request is confirmed. Null: it issues none. */
   credential_hash: Buffer | null
   /** Operator names. */

@@ -339,6 +339,22 @@ describe('a request', () => {
     await node.ask('PATCH', '/operators/ada', { enabled: true, role: 'reviewer' })
   })
 
+  it('a request is not confirmed after the API token that made it was revoked, unlike one by another token', async () => {
+    fourEyes = []
+    const { body: token } = await node.ask('POST', '/operators/ada/tokens', { name: 'stolen' })
+    headersOf.set('thief', { authorization: `Bearer ${token.token}` })
+    fourEyes = ['approvals']
+    const [stolen, own] = [await request('thief'), await request('ada')]
+    await node.ask('DELETE', `/operators/ada/tokens/${token.id}`)
+    const answer = await confirm('grace', stolen.id)
+    expect([...codeOf(answer), answer.body.meta]).toEqual([
+      ...[409, 'invalid_state', { current: 'requester_without_access' }],
+    ])
+    expect(answer.body.detail).toMatch(/token/)
+    expect(writes()).toEqual([])
+    expect((await confirm('grace', own.id)).status).toBe(200)
+  })
+
   it('a request to disable an operator needs no second person: whoever finds a stolen login ends it alone', async () => {
     fourEyes = []
     await addPerson('stolen', 'viewer')

@@ -65,6 +65,7 @@ import { candles } from './202611282200-candles.ts'
 import { usage } from './202611282240-usage.ts'
 import { eventsBySequence } from './202611290150-events-by-sequence.ts'
 import { candleSources } from './202611290800-candle-sources.ts'
+import { requestTokens } from './202611291420-request-tokens.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -134,4 +135,5 @@ export const MIGRATIONS: readonly Migration[] = [
   usage,
   eventsBySequence,
   candleSources,
+  requestTokens,
 ]
