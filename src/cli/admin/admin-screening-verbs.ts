@@ -1,4 +1,5 @@
 /** The operator's verbs about the screening of deposits and payments. */
+import { integer } from '../options/option-values.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
 
 export const SCREENING_NOUNS: readonly AdminNoun[] = [
@@ -35,11 +36,18 @@ export const SCREENING_NOUNS: readonly AdminNoun[] = [
       {
         usage: 'decide <id> <decision>',
         description: 'decides ALLOW or REJECT in place of the hook',
-        example: 'screening decide SCREENING_ID ALLOW --note "another person with this name"',
+        example: 'screening decide SCREENING_ID ALLOW --revision 1 --note "another person with this name"',
         method: 'POST',
         path: '/screening/:id/decide',
-        options: [{ flags: '--note <text>', description: 'why', isRequired: true }],
-        body: ({ rest: [decision], options }) => ({ decision, note: options.note }),
+        options: [
+          { flags: '--note <text>', description: 'why', isRequired: true },
+          {
+            flags: '--revision <number>',
+            description: 'the revision printed by show: later terms are not decided about',
+            read: integer,
+          },
+        ],
+        body: ({ rest: [decision], options }) => ({ decision, note: options.note, revision: options.revision }),
       },
     ],
   },

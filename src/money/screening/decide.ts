@@ -12,6 +12,8 @@ import { recordDecision } from './questions.ts'
 export interface PersonsDecision {
   readonly decision: 'ALLOW' | 'REJECT'
   readonly note: string
+  /** The terms that the person has seen. Absent: the present ones. */
+  readonly revision?: number
 }
 
 interface MovementRow {
@@ -35,19 +37,25 @@ export async function lockScreened<Tables>(
   return row
 }
 
-/** Does nothing when this is the decision already. Throws 409 when the movement no longer waits for one. */
+/**
+ * Does nothing when this is the decision already. Throws 409 when the terms have changed since the given revision, and
+ * when the movement no longer waits for a decision.
+ */
 export async function decideScreening<Tables>(
   transaction: Transaction<Tables>,
   kinds: ScreenedKinds,
   actor: string,
   id: string,
-  { decision, note }: PersonsDecision,
+  { decision, note, revision: seen }: PersonsDecision,
 ): Promise<void> {
   const { kind, movement_id: movementId } = await lockScreened(transaction, kinds, id)
-  const { rows } = await sql<{ readonly status: ScreeningStatus }>`
-    select status from screenings where id = ${id}
+  const { rows } = await sql<{ readonly status: ScreeningStatus; readonly revision: number }>`
+    select status, revision from screenings where id = ${id}
   `.execute(transaction)
-  const { status } = rows[0] as { readonly status: ScreeningStatus }
+  const { status, revision } = rows[0] as (typeof rows)[number]
+  if (seen !== undefined && seen !== revision) {
+    throw new Problem('record_changed', `revision: the terms have changed since ${seen}: read them again`)
+  }
   if (status === STATUS_AFTER[decision]) return
   const refused = (detail: string) => new Problem('invalid_state', detail, { meta: { current: status } })
   if (status === 'CLOSED') throw refused('its movement has ended')

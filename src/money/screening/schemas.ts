@@ -13,6 +13,9 @@ export const DecideBody = Type.Object(
   {
     decision: textChoice(['ALLOW', 'REJECT']),
     note: Type.String({ minLength: 1, maxLength: 1_000, description: 'Why' }),
+    revision: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'The `revision` that was seen: 409 `record_changed` for other terms' }),
+    ),
   },
   { additionalProperties: false },
 )

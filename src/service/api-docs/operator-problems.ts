@@ -77,6 +77,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /rules/:id/approve': ['fiat_network_unavailable', ...ADDRESS_CREATION],
   'POST /deposits/:id/release': ['record_changed'],
   'POST /deposits/:id/return': ['own_address'],
+  'POST /screening/:id/decide': ['record_changed'],
   'POST /rules/:id/notes': ['quota_exceeded'],
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict', 'ambiguous_payment', 'outside_binding'],

@@ -247,6 +247,23 @@ describe('a screened deposit', () => {
     expect(rows).toEqual([{ held: '90000000' }])
   })
 
+  it('a person’s decision about the terms they have seen is refused after a correction', async () => {
+    stand.otherwise = decide('HOLD')
+    const { deposit } = await ruleAndDeposit()
+    await stand.sender.start()
+    await stand.sender.settled()
+    const { id, revision } = await stand.screeningOf(deposit.id)
+    await act(deposit.id, 'correct', { amount: '90000', run_rules: true, reason: 'mistyped' })
+    const decided = (body: object) => stand.node.operator('POST', `/screening/${id}/decide`, { note: 'known', ...body })
+    for (const decision of ['ALLOW', 'REJECT']) {
+      expect((await decided({ decision, revision })).body).toMatchObject({ status: 409, code: 'record_changed' })
+    }
+    expect(await depositOf(deposit.id)).toMatchObject({ ...HELD, amount: '90000' })
+    const seen = { decision: 'ALLOW', revision: revision + 1 }
+    for (const _ of ['once', 'again']) expect(await decided(seen)).toMatchObject({ status: 200 })
+    expect(await depositOf(deposit.id)).toMatchObject({ disposition: { code: 'ORCHESTRATED' } })
+  })
+
   it.each([
     ['hold', 'HELD', 'ALLOWED'],
     ['reject', 'REJECTED', 'CLOSED'],

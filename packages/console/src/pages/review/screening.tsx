@@ -139,7 +139,7 @@ const CONSEQUENCES = {
 } as const
 
 function ScreeningActions({ screening, reload }: { readonly screening: Screening; readonly reload: () => void }) {
-  const { id, kind, status, amount, asset, destination } = screening
+  const { id, kind, status, amount, asset, destination, revision } = screening
   if (status === 'CLOSED' || !can('POST /screening/:id/decide')) return null
   const decide = (decision: 'ALLOW' | 'REJECT') =>
     ask({
@@ -159,7 +159,7 @@ function ScreeningActions({ screening, reload }: { readonly screening: Screening
       fields: [
         { name: 'note', label: 'Note', kind: 'long', hint: 'kept with the screening, never shown to the customer' },
       ],
-      run: ({ note }) => call('POST', `/screening/${id}/decide`, { decision, note }),
+      run: ({ note }) => call('POST', `/screening/${id}/decide`, { decision, note, revision }),
       done: () => {
         reload()
         return decision === 'ALLOW' ? 'It is allowed' : 'It was rejected'
