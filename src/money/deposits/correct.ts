@@ -30,7 +30,7 @@ import {
   unattributedPosting,
 } from './credit.ts'
 import { type DepositRow, termsOf } from './known.ts'
-import { invalidState, lockDeposit, requiredOwner, reversalOf, reversalTransfer } from './operator-actions.ts'
+import { heldBy, invalidState, lockDeposit, requiredOwner, reversalOf, reversalTransfer } from './operator-actions.ts'
 import type { DepositSettings } from './record.ts'
 import type { CorrectBody } from './schemas.ts'
 import type { Correction, DepositValues } from './tables.ts'
@@ -146,24 +146,23 @@ async function correctedBy<Tables>(
     asset,
     amount: String(amount),
     ...(owner === undefined ? {} : ownerColumns(owner)),
-    // New terms are screened again. What a person has held or rejected stays so.
-    secondary_status: secondary_status === 'REVERSED' || isHeldByScreeningAlone(before) ? null : secondary_status,
+    // New terms are reviewed and screened again. What a person has held or rejected stays so.
+    secondary_status: secondary_status === 'REVERSED' || isHeldByGatesAlone(before) ? null : secondary_status,
     deposit_address_id: arrived.address?.id ?? null,
     fiat_instructions_id: arrived.fiatInstructionsId ?? null,
     skips_rules: !runsRules,
     delivery_id: null,
     returned_from: null,
     reason,
-    // The new terms are reviewed again.
     opened_gates: [],
     corrections: [...before.corrections, { at: await now(transaction), before: was, reason }],
   }
   return { before, after, owner, arrived }
 }
 
-function isHeldByScreeningAlone({ secondary_status, disposition, gates }: DepositRow): boolean {
-  const isHeldByPerson = gates?.some(({ code }) => code === 'OPERATOR_HOLD') === true
-  return secondary_status === 'HELD' && disposition === 'SCREENING' && !isHeldByPerson
+/** Whether only REVIEW or SCREENING, and no person, holds it. */
+function isHeldByGatesAlone(deposit: DepositRow): boolean {
+  return deposit.secondary_status === 'HELD' && !heldBy(deposit).some(({ code }) => code === 'OPERATOR_HOLD')
 }
 
 async function now<Tables>(transaction: Transaction<Tables>): Promise<string> {

@@ -128,8 +128,10 @@ async function readHolds<Tables>(
   settings: MatchSettings,
 ): Promise<readonly (readonly GateFinding[])[]> {
   const read = await readDepositGates(transaction, deposits.map(depositGates), settings.gates)
-  return deposits.map(({ deposit: { secondary_status, reason } }, index) => {
-    const held = isHeldBack(secondary_status) ? [operatorHold(reason)] : []
+  return deposits.map(({ deposit: { secondary_status, gates, reason } }, index) => {
+    // A correction has a reason of its own.
+    const hold = gates?.find(({ code }) => code === 'OPERATOR_HOLD') ?? operatorHold(reason)
+    const held = isHeldBack(secondary_status) ? [hold] : []
     return closedGates({ openedGates: [] }, [...held, ...(read[index] ?? [])])
   })
 }

@@ -135,7 +135,7 @@ async function continueHeld<Tables>(
 }
 
 /** The gates that hold a deposit. The release before this one stored none. */
-function heldBy({ gates, disposition, reason }: DepositRow): readonly StoredGate[] {
+export function heldBy({ gates, disposition, reason }: DepositRow): readonly StoredGate[] {
   if (gates !== null) return gates
   return [disposition === 'REVIEW' ? { code: 'REVIEW', detail: '' } : operatorHold(reason)]
 }

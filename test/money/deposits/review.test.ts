@@ -114,6 +114,26 @@ describe('a deposit above review_above.deposits', () => {
     await act(id, 'reverse', { reason: 'returned by the bank' })
     expect(await balancesOf(stand, profileId)).toEqual({ available: '0', in_transit: '0', held: '0', receivable: '0' })
   })
+  it('a deposit that only its review holds is credited when a correction makes it smaller, and reviewed again when not', async () => {
+    const profileId = await newProfile(stand)
+    const { id } = await report(stand, reportOf(await newAddress(stand, profileId), { amount: '7000' }))
+    const still = await act(id, 'correct', { amount: '700', reason: 'two zeros too many' })
+    expect(still).toMatchObject({ ...REVIEWED, gates: [{ code: 'REVIEW' }] })
+    const free = await act(id, 'correct', { amount: '70', reason: 'another zero too many' })
+    expect(free).toMatchObject({ amount: '70', disposition: { code: 'CORRECTED' } })
+    expect([free.secondary_status, free.gates]).toEqual([undefined, undefined])
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '70000000', held: '0' })
+  })
+
+  it('a correction keeps a person’s hold with its reason', async () => {
+    const profileId = await newProfile(stand)
+    const { id } = await report(stand, reportOf(await newAddress(stand, profileId), { amount: '7000' }))
+    await act(id, 'hold', { reason: 'a stolen card' })
+    const corrected = await act(id, 'correct', { amount: '70', reason: 'two zeros too many' })
+    const hold = { code: 'OPERATOR_HOLD', detail: 'a stolen card' }
+    expect(corrected).toMatchObject({ secondary_status: 'HELD', gates: [hold] })
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '70000000' })
+  })
 })
 
 describe('a deposit at or below review_above.deposits', () => {
