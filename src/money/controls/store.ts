@@ -40,8 +40,11 @@ export async function changeControls<Tables>(
   // The caller's transaction type has the caller's tables. This folder's table is in the same store.
   const ours = transaction as unknown as Transaction<ControlsTables>
   const present = await lockControls(ours)
+  const { deliveries_paused } = await ours.selectFrom('controls').select('deliveries_paused').executeTakeFirstOrThrow()
+  // The document shows deliveries as paused in a restored store too. A person's pause is stored besides.
+  const stored = { ...present.paused, deliveries: deliveries_paused }
   const wanted = {
-    ...present.paused,
+    ...stored,
     ...changes,
     ...Object.fromEntries(
       (['assets', 'networks', 'pairs'] as const).flatMap((name) =>
@@ -50,7 +53,7 @@ export async function changeControls<Tables>(
     ),
   }
   const isConfirmed = changes.deliveries === false && present.deliveries_paused_because !== undefined
-  if (JSON.stringify(wanted) === JSON.stringify(present.paused)) return { document: present, isChanged: false }
+  if (!isConfirmed && JSON.stringify(wanted) === JSON.stringify(stored)) return { document: present, isChanged: false }
   const confirmed = isConfirmed ? { confirmed_store: await confirmStoreIdentity(ours) } : {}
   await ours
     .updateTable('controls')
@@ -58,7 +61,7 @@ export async function changeControls<Tables>(
       paused_assets: wanted.assets,
       paused_networks: wanted.networks,
       paused_pairs: wanted.pairs,
-      ...(changes.deliveries === undefined ? {} : { deliveries_paused: changes.deliveries }),
+      deliveries_paused: wanted.deliveries,
       updated_at: sql<string>`date_trunc('milliseconds', clock_timestamp())`,
     })
     .execute()

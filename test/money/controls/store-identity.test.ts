@@ -214,4 +214,30 @@ describe('the controls', () => {
     const { body: audit } = await node.operator('GET', '/audit?subject=controls&order=DESC&limit=1')
     expect(audit.items[0].detail).toMatchObject({ paused: { deliveries: false }, confirmed_store: expect.any(String) })
   })
+
+  it('a person’s pause of deliveries in a restored store is stored, and a resumption requested before it is not confirmed', async () => {
+    const node = await RestNode.open()
+    cleanups.push(() => node.close())
+    await sql`update store_origin set identity = 'another store'`.execute(node.db.tables())
+    const fourEyes = (...kinds: string[]) => {
+      node.live.config = { ...node.live.config, 'operator.four_eyes': kinds } as typeof node.live.config
+    }
+    const [ada, tom] = [await node.newOperator('ada', 'admin'), await node.newOperator('tom', 'admin')]
+    fourEyes('controls')
+    const resume = { paused: { deliveries: false }, comment: 'all records were compared' }
+    const asked = await ada('PATCH', '/controls', resume)
+    expect(asked.status, asked.text).toBe(202)
+    const path = `/change-requests/${asked.body.request.id}`
+    const { version } = (await tom('GET', path)).body
+    fourEyes()
+    const paused = await node.operator('PATCH', '/controls', { paused: { deliveries: true } })
+    expect(paused.body).toMatchObject({ paused: { deliveries: true }, updated_at: expect.any(String) })
+    expect((await node.operator('PATCH', '/controls', { paused: { deliveries: true } })).body).toEqual(paused.body)
+    const { body: audit } = await node.operator('GET', '/audit?subject=controls')
+    const changes = audit.items.filter(({ action }: { action: string }) => action === 'controls.change')
+    expect(changes).toMatchObject([{ detail: { paused: { deliveries: true } } }])
+    fourEyes('controls')
+    expect(await tom('POST', `${path}/confirm`, { version })).toMatchObject({ status: 409 })
+    expect((await node.operator('GET', '/controls')).body.paused.deliveries).toBe(true)
+  })
 })
