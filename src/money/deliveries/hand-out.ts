@@ -4,6 +4,7 @@
  * the delivery is handed out again. The gates are read in the same transaction, and a stopped delivery is due again
  * after BLOCKED_SECONDS. Deliveries in states and channels from newer program versions are left to those versions.
  */
+import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -13,6 +14,7 @@ import { type GateSettings, readGates } from '../controls/gates.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
 import { type LockedLimits, lockLimits } from '../limits/gate.ts'
+import { hasReadableParties } from '../screening/parties.ts'
 import { type DeliveryChannel, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, endAttempts, failAll, giveUp } from './results.ts'
@@ -37,6 +39,8 @@ export interface HandOut {
   readonly leaseSeconds: number
   /** The only assets to hand out. Null or absent: all. */
   readonly assets?: readonly string[] | null
+  /** The key for the parties that go with the deliveries: those with other parties are left. Absent: no parties go. */
+  readonly parties?: { readonly key: EncryptionKey | undefined }
   /** A search's condition (see `platform/store/due-search`). */
   readonly isRecent: RawBuilder<boolean>
 }
@@ -156,7 +160,7 @@ const isOverdue = sql<boolean>`first_attempt_at <= clock_timestamp() - ${RETRY_H
 
 async function lockDue<Tables>(
   transaction: Transaction<Tables>,
-  { channel, defaultChannel, assets, isRecent }: HandOut,
+  { channel, defaultChannel, assets, parties, isRecent }: HandOut,
   limit: number,
 ): Promise<readonly DueRow[]> {
   // Not clock_timestamp(), because it is volatile and cannot bound an index scan.
@@ -167,6 +171,7 @@ async function lockDue<Tables>(
     where next_attempt_at <= statement_timestamp() and ${isRecent} and ${isKnown}
       and coalesce(channel, ${defaultChannel}) = ${channel}
       and ${assets ? sql<boolean>`asset = any(${assets}::text[])` : sql<boolean>`true`}
+      and ${parties ? hasReadableParties(sql`orchestration_id`, parties.key) : sql<boolean>`true`}
     order by next_attempt_at, id limit ${limit} ${unlessLocked}
   `.execute(transaction)
   return rows

@@ -70,6 +70,7 @@ export async function claimDeliveries<Tables>(
     limit,
     leaseSeconds,
     assets: assets ?? null,
+    parties: { key: encryptionKey },
     isRecent,
   } as const
   const handedOut = await handOut(transaction, owners, request)

@@ -61,7 +61,7 @@ export async function takeDue<Tables>(
   key?: EncryptionKey | undefined,
 ): Promise<readonly DueRequest[]> {
   const channel = 'webhook'
-  const common = { limit, leaseSeconds: LEASE_SECONDS, isRecent }
+  const common = { limit, leaseSeconds: LEASE_SECONDS, isRecent, parties: { key } }
   const request = { ...common, channel, defaultChannel: channel, executor: channel } as const
   const handedOut = await handOut(transaction, owners, request)
   if (handedOut.length === 0) return []

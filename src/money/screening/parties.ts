@@ -9,7 +9,7 @@ import { type EncryptionKey, EncryptionKeyProblem } from '../../access/clients/e
 import { operatorOf } from '../../access/clients/operator-calls.ts'
 import { type FieldError, Problem } from '../../platform/http/problem.ts'
 import type { Kysely, Transaction } from '../../platform/store/db.ts'
-import { sql } from '../../platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { inserting } from '../../platform/store/unnested.ts'
 
 const strict = { additionalProperties: false }
@@ -122,6 +122,14 @@ export async function partiesOf<Tables>(
       return [movement_id, form === 'shown' ? text : keptText(text)]
     }),
   )
+}
+
+/** Whether the movement with this id has no parties, or parties encrypted with this key. */
+export function hasReadableParties(id: RawBuilder<unknown>, key: EncryptionKey | undefined): RawBuilder<boolean> {
+  return sql<boolean>`not exists (
+    select from movement_parties
+    where movement_id = ${id} and split_part(parties, '.', 2) is distinct from ${key?.id ?? null}::text
+  )`
 }
 
 /** Known parties stay, so their names are enough to see a change. */

@@ -1,6 +1,10 @@
 /** The parties of movements: accepted only while they are screened, encrypted, and passed to hook and executor. */
 import { describe, expect, it } from 'vitest'
+import { claimDeliveries } from '../../../src/money/deliveries/reports.ts'
+import { takeDue } from '../../../src/money/deliveries/webhook-store.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { ALL_DUE } from '../../support/all-due.ts'
+import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
 import { FIAT_ACCOUNTS, fiatBody, registerAddress, TO_ADDRESSES } from '../../support/destinations.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
 import { newAddress, reportOf } from '../deposits/deposits-node.ts'
@@ -68,6 +72,24 @@ describe('a payment with parties', () => {
     const claim = { executor: 'treasury', limit: 10, lease_seconds: 60 }
     const { items } = (await stand.node.operator('POST', '/deliveries/claim', claim)).body
     expect(items).toMatchObject([{ orchestration_id: retried.body.id, parties: PARTIES }])
+  })
+
+  it('a process without the key leaves a payment with parties to others, and hands out the payments beside it', async () => {
+    const ids = [await stand.pay({ parties: PARTIES }), await stand.pay(), await stand.pay()]
+    await stand.ask()
+    const { db } = stand.node
+    const orchestrationsOf = (texts: readonly string[]) =>
+      texts.map((text) => text.match(/"orchestration_id":"([^"]+)"/)?.[1])
+    const claim = { executor: 'treasury', limit: 2, lease_seconds: 60 }
+    const claimed = await db.transaction((transaction) =>
+      claimDeliveries(transaction, DELIVERY_OWNERS, 'operator', { ...claim, limit: 1 }, false, ALL_DUE),
+    )
+    const sent = await db.transaction((transaction) => takeDue(transaction, DELIVERY_OWNERS, 8, ALL_DUE))
+    expect(orchestrationsOf([...claimed.map(({ text }) => text), ...sent.map(({ body }) => body)])).toEqual(
+      ids.slice(1),
+    )
+    const { items } = (await stand.node.operator('POST', '/deliveries/claim', claim)).body
+    expect(items).toMatchObject([{ orchestration_id: ids[0], parties: PARTIES, attempt: 1 }])
   })
 
   it('a payment’s parties are stored encrypted, and appear in no other column', async () => {
