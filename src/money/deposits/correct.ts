@@ -14,7 +14,7 @@ import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { formatAmount, parseAmount } from '../ledger/amounts.ts'
-import { readDecimals } from '../ledger/assets.ts'
+import { readDecimals, refuseOtherDecimals } from '../ledger/assets.ts'
 import { type BalanceKey, lockBalances, post } from '../ledger/ledger.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { startOrchestrations } from '../orchestrations/start.ts'
@@ -87,6 +87,7 @@ export async function correctDeposit<Tables>(
     before.status === 'COMPLETED'
       ? await replaceCredit(transaction, corrected, settings)
       : await changeUncredited(transaction, corrected)
+  await refuseOtherDecimals(transaction, [{ symbol: terms.asset, decimals: terms.decimals }])
   const { asset, profile_id, disposition, orchestration_id, corrections } = credited
   const { before: was, reason } = corrections.at(-1) as Correction
   const amount = formatAmount(terms.amount, terms.decimals)

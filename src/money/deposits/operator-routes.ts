@@ -254,6 +254,7 @@ function resultDocument(result: ReportResult, { id }: FastifyRequest): object {
 }
 
 function problemOfError(error: unknown): Problem {
+  if (error instanceof Problem) return error
   if (error instanceof StoreUnavailable) return new Problem('unavailable', 'the store is unavailable. Report it again')
   return new Problem('internal', 'an error on our side. Quote request_id')
 }

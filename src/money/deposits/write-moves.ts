@@ -6,6 +6,7 @@
 import { writeAudits } from '../../platform/store/audit.ts'
 import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
+import { type LedgerAsset, refuseOtherDecimals } from '../ledger/assets.ts'
 import { preparePostings } from '../ledger/ledger.ts'
 import { type Completion, completionAudit } from '../orchestrations/at-once.ts'
 import { conversionPostings, conversionTransfers } from '../orchestrations/movements.ts'
@@ -73,14 +74,27 @@ export async function writeMoves<Tables>(
       ...unattributed.map(({ after }) => unattributedPosting(after)),
     ]),
   ])
-  await showAndStart(transaction, { moves, completions, settings }, writePostings)
+  const symbols = new Set([
+    ...moves.map(({ after }) => after.asset),
+    ...completions.map(({ start }) => start.destinationAsset),
+  ])
+  const assets = [...symbols].flatMap((symbol) => {
+    const decimals = decimalsOf(symbol)
+    return decimals === undefined ? [] : [{ symbol, decimals }]
+  })
+  await showAndStart(transaction, { moves, completions, settings, assets }, writePostings)
   return createdAt
 }
 
 /** Writes the postings and the customers' transfers, and starts or completes the orchestrations. */
 async function showAndStart<Tables>(
   transaction: Transaction<Tables>,
-  { moves, completions, settings: { start } }: Omit<Writing, 'decimalsOf'>,
+  {
+    moves,
+    completions,
+    settings: { start },
+    assets,
+  }: Omit<Writing, 'decimalsOf'> & { readonly assets: readonly LedgerAsset[] },
   writePostings: () => Promise<void>,
 ): Promise<void> {
   const owned = moves.flatMap((move) => (move.owner === undefined ? [] : [{ ...move, owner: move.owner }]))
@@ -107,6 +121,7 @@ async function showAndStart<Tables>(
     insertTransfers(transaction, [...entries, ...converted]),
     changeTransfers(transaction, moves.flatMap(transferChangeOf)),
     startOrchestrations(transaction, starts, start),
+    refuseOtherDecimals(transaction, assets),
   ])
 }
 

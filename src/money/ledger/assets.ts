@@ -1,7 +1,9 @@
 /**
  * The ledger's assets with their decimals. An asset is registered when the service first starts with it in the
- * configuration, or after a reload. Its decimals can change until the first amount is stored in them.
+ * configuration, or after a reload. Its decimals can change until the first amount is stored in them. A process whose
+ * configuration has others stores no amount in the asset.
  */
+import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { type Kysely, sql } from '../../platform/store/sql.ts'
 
@@ -25,6 +27,10 @@ export async function ensureLedgerAssets<Tables>(
   transaction: Transaction<Tables>,
   assets: readonly LedgerAsset[],
 ): Promise<readonly string[]> {
+  if ((await otherDecimals(transaction, assets)).length > 0) {
+    // Whoever stores the first amount reads the decimals after writing it, so either side sees the other.
+    await sql`lock table deposits, balances, limit_overrides in share mode`.execute(transaction)
+  }
   const faults = await decimalsFaults(transaction, assets)
   if (faults.length > 0) return faults
   await sql`
@@ -51,6 +57,7 @@ export async function decimalsFaults<Tables>(
       or exists (select from transfers where asset = symbol)
       or exists (select from deposits where asset = symbol)
       or exists (select from postings where asset = symbol)
+      or exists (select from limit_overrides where asset = symbol)
     )
     order by symbol collate "C"
   `.execute(tables)
@@ -58,6 +65,29 @@ export async function decimalsFaults<Tables>(
     ({ symbol, wanted, known }) =>
       `${symbol} has ${wanted} decimals, but its amounts in the ledger have ${known}. Decimals cannot change`,
   )
+}
+
+/**
+ * Throws 503 when the ledger has other decimals for one of these assets: amounts in this process's units would be
+ * wrong. Call it after the amounts are written.
+ */
+export async function refuseOtherDecimals<Tables>(
+  transaction: Transaction<Tables>,
+  assets: readonly LedgerAsset[],
+): Promise<void> {
+  const [other] = assets.length === 0 ? [] : await otherDecimals(transaction, assets)
+  if (other === undefined) return
+  const { symbol, wanted, known } = other
+  const detail = `${symbol} has ${wanted} decimals in this process’s configuration, and ${known} in the ledger`
+  throw new Problem('unavailable', detail, { headers: { 'retry-after': '60' } })
+}
+
+async function otherDecimals<Tables>(tables: Kysely<Tables>, assets: readonly LedgerAsset[]) {
+  const { rows } = await sql<{ readonly symbol: string; readonly wanted: number; readonly known: number }>`
+    select symbol, wanted.decimals as wanted, known.decimals as known
+    from ledger_assets as known join ${listed(assets)} using (symbol) where known.decimals <> wanted.decimals
+  `.execute(tables)
+  return rows
 }
 
 /** The decimals of all assets in the ledger, by symbol. */

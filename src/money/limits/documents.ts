@@ -10,6 +10,7 @@ import { sql } from '../../platform/store/sql.ts'
 import { inserting } from '../../platform/store/unnested.ts'
 import type { MovementDestination } from '../gates/model.ts'
 import { formatAmount, parseAmount } from '../ledger/amounts.ts'
+import { type LedgerAsset, refuseOtherDecimals } from '../ledger/assets.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { hourText } from './gate.ts'
 import { destinationOfKey } from './limited-movement.ts'
@@ -148,6 +149,7 @@ export async function replaceLimits<Tables>(
   before: CustomerLimitsDocument,
   limits: readonly Limit[],
   defaults: readonly Limit[],
+  assets: readonly LedgerAsset[],
 ): Promise<CustomerLimitsDocument> {
   const { customer_id: customerId } = before
   await sql`delete from limit_overrides where customer_id = ${customerId}`.execute(transaction)
@@ -164,6 +166,10 @@ export async function replaceLimits<Tables>(
       { customer_id: sql`${customerId}::uuid` },
     ).execute(transaction)
   }
+  await refuseOtherDecimals(
+    transaction,
+    assets.filter(({ symbol }) => limits.some(({ asset }) => asset === symbol)),
+  )
   const after = await customerLimits(transaction, customerId, defaults)
   if (JSON.stringify(after.limits) !== JSON.stringify(before.limits)) {
     const raised = raisedLimits(before, after)

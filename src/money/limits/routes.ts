@@ -58,7 +58,7 @@ export function registerLimitOperatorRoutes(app: FastifyInstance, options: Limit
       await lockOwnLimits(transaction, id)
       const before = await customerLimits(transaction, id, defaults)
       await requireSeen(request, async () => before)
-      const after = await replaceLimits(transaction, operatorActor(request), before, limits, defaults)
+      const after = await replaceLimits(transaction, operatorActor(request), before, limits, defaults, assets())
       await wake(transaction, [id])
       return after
     })

@@ -9,6 +9,7 @@ import { type GateSettings, readAmountGates, readGates } from '../controls/gates
 import { createDeliveries } from '../deliveries/create.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
+import { refuseOtherDecimals } from '../ledger/assets.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type LockedLimits, lockLimits } from '../limits/gate.ts'
@@ -89,6 +90,11 @@ export async function convertBatch<Tables>(
   await putOffWork(transaction, claimsOf(waiting), waiting.map(retrySecondsOf))
   await finishWork(transaction, claimsOf(steps.filter((step) => !isPutOff(step))))
   await writeMovements(transaction, done)
+  const isWritten = (symbol: string) => done.some(({ row }) => row.destinationAsset === symbol)
+  await refuseOtherDecimals(
+    transaction,
+    settings.pricing.assets.filter(({ symbol }) => isWritten(symbol)),
+  )
   const count = (kind: Outcome['kind']) => steps.filter(({ outcome }) => outcome.kind === kind).length
   const completed = done.filter(({ row }) => 'profile' in row.destination).length
   return { completed, delivering: done.length - completed, waiting: count('wait'), failed: count('fail') }

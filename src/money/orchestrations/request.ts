@@ -14,6 +14,7 @@ import { profileForWrite } from '../accounts/profiles.ts'
 import { type GateSettings, readGates } from '../controls/gates.ts'
 import type { GateFinding } from '../gates/model.ts'
 import { formatAmount, parseAmount } from '../ledger/amounts.ts'
+import { refuseOtherDecimals } from '../ledger/assets.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { lockLimits } from '../limits/gate.ts'
@@ -116,6 +117,7 @@ export async function requestOrchestration<Tables>(
   refuseClosed((await readGates(transaction, [subject], settings.gates))[0])
   refuseShort(balances({ profileId, asset }).available, sourceAmount, sourceAsset)
   await reserve(transaction, { id, profileId, asset, amount: sourceAmount })
+  await refuseOtherDecimals(transaction, [sourceAsset])
   const start = {
     id,
     customerId,

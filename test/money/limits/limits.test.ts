@@ -1,5 +1,6 @@
 /** Limits on what leaves a customer's profiles: refused requests, waiting movements, and what gives use back. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ensureLedgerAssets } from '../../../src/money/ledger/assets.ts'
 import { readLimitGate } from '../../../src/money/limits/gate.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import type { RestNode } from '../../support/rest.ts'
@@ -286,6 +287,14 @@ describe('the operator’s limits for a customer', () => {
     const id = '00000000-0000-0000-0000-000000000000'
     expect((await node.operator('GET', `/limits?customer_id=${id}`)).status).toBe(404)
     expect((await node.operator('PUT', '/limits', { customer_id: id, limits: [] })).status).toBe(404)
+  })
+
+  it('the decimals of an asset with a limit cannot change: the limit would be another amount', async () => {
+    await stage.setLimits([{ ...DAY, asset: 'USDP' }])
+    const faults = await node.db.transaction((transaction) =>
+      ensureLedgerAssets(transaction, [{ symbol: 'USDP', decimals: 4 }]),
+    )
+    expect(faults).toEqual(['USDP has 4 decimals, but its amounts in the ledger have 6. Decimals cannot change'])
   })
 
   it('a limit of zero stops everything', async () => {
