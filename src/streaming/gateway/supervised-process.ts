@@ -140,6 +140,7 @@ export class SupervisedProcess {
   /** Ends its listener, and its connections spread over `seconds`. Resolves when none is left. */
   drain(seconds: number): Promise<void> {
     this.#isStopping = true
+    this.#restart?.cancel()
     if (this.#process?.connected !== true) return Promise.resolve()
     this.send({ type: 'drain', seconds })
     return new Promise((resolve) => {

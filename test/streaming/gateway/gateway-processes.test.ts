@@ -256,6 +256,13 @@ describe('connections at several processes', () => {
     clock.advance(60_000)
     expect(started).toHaveLength(2)
   })
+
+  test('a process that ended just before a drain is not started again during it', async () => {
+    process(FIRST).kill('SIGKILL')
+    void processes.drain(30)
+    clock.advance(30_000)
+    expect(started).toHaveLength(2)
+  })
 })
 
 describe('a process that does not answer', () => {
