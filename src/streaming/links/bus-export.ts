@@ -57,6 +57,8 @@ export interface BusExportOptions {
 
 interface ExportedMarket {
   readonly symbol: string
+  /** As it was added. The replica may have another definition by the time the sending ends. */
+  readonly scale: MarketScale | undefined
   /** The current tick's messages. */
   messages: SentMessage[]
   /** Whether a state replaced everything in this tick. */
@@ -105,6 +107,7 @@ export class BusExport {
     const end = this.#options.bus.subscribe(symbol, (message) => this.#onMessage(market, message))
     const market: ExportedMarket = {
       symbol,
+      scale: replica && scaleOf(replica.market),
       messages: [],
       isReplaced: false,
       newest: state,
@@ -116,6 +119,8 @@ export class BusExport {
     this.#markets.set(symbol, market)
     return () => {
       end()
+      // A sequencer that has just been replaced has published its last executions in this tick.
+      this.#sendMessages(market)
       if (this.#markets.get(symbol) === market) this.#markets.delete(symbol)
     }
   }
@@ -219,18 +224,23 @@ export class BusExport {
     const dirty = [...this.#dirty]
     this.#dirty.clear()
     for (const market of dirty) {
-      const { symbol, messages, isReplaced, waiting } = market
-      market.messages = []
+      const { symbol, isReplaced, waiting } = market
       market.isReplaced = false
-      const replica = this.#options.replicaOf(symbol)
-      if (replica === undefined || this.#markets.get(symbol) !== market) continue
+      if (this.#options.replicaOf(symbol) === undefined || this.#markets.get(symbol) !== market) continue
       const { transport } = this.#options
-      if (messages.length > 0) transport.sendMessages(symbol, encodeMessages(scaleOf(replica.market), messages))
+      this.#sendMessages(market)
       // States are not broadcast: each follower at an earlier version requests one.
       if (isReplaced) transport.sendHeartbeats(encodeHeartbeats(this.#heartbeatOf(market)))
       market.waiting = []
       for (const { request, answer } of waiting) this.onStateRequest(request, answer)
     }
+  }
+
+  #sendMessages(market: ExportedMarket): void {
+    const { symbol, scale, messages } = market
+    market.messages = []
+    if (messages.length === 0 || scale === undefined) return
+    this.#options.transport.sendMessages(symbol, encodeMessages(scale, messages))
   }
 
   #answer(market: ExportedMarket, replica: Replica, { epoch, executionNumber }: StateRequest, answer: Answer): void {

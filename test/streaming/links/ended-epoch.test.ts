@@ -23,14 +23,14 @@ function createPair() {
   const [bus, followingBus] = [createMemoryBus(), createMemoryBus()]
   const replica = new Replica({ market: MARKET, bus, executionsKept: EXECUTIONS_KEPT })
   const follower = new Replica({ market: MARKET, bus: followingBus, executionsKept: EXECUTIONS_KEPT })
-  const exporter = new BusExport({
+  const exporter: BusExport = new BusExport({
     bus,
     clock,
     transport: link.exportTransport(() => importer),
     replicaOf: () => replica,
   })
-  exporter.add(MARKET.symbol)
-  const importer = new BusImport({
+  const sending = { end: exporter.add(MARKET.symbol) }
+  const importer: BusImport = new BusImport({
     bus: followingBus,
     clock,
     log: createLog('silent'),
@@ -76,11 +76,22 @@ function createPair() {
           clock.advance(5)
         }
       },
+      /** Ends at once after an execution, which is in its last commit. */
+      executeAndStop() {
+        amount += 1
+        sequencer.offer({ type: 'update', changes: [], executions: [{ price: 100, amount }] })
+        sequencer.stop()
+      },
     }
   }
   const amounts = ({ executions }: Replica) =>
     executions.since(-executions.lastNumber).map(({ execution }) => execution.amount)
-  return { clock, link, replica, follower, write, amounts }
+  /** Another sequencer of this process writes the market from now on. */
+  const sendAgain = () => {
+    sending.end()
+    sending.end = exporter.add(MARKET.symbol, true)
+  }
+  return { clock, link, replica, follower, write, amounts, sendAgain }
 }
 
 test.each([
@@ -119,4 +130,18 @@ test('a follower that missed more than the kept part of an epoch reports a miss'
   clock.advance(20_000)
   expect(follower.executions.missNumber).toBeGreaterThan(3)
   expect(follower.followed?.epoch).toBe('e2')
+})
+
+test('a follower gets the last commit of a sequencer that another one of the same process replaces at once', () => {
+  const { clock, replica, follower, write, amounts, sendAgain } = createPair()
+  const first = write('e1')
+  first.execute(3)
+  clock.advance(2_000)
+  first.executeAndStop()
+  sendAgain()
+  const second = write('e2', replica.followed)
+  second.execute(2)
+  clock.advance(20_000)
+  expect(amounts(follower)).toEqual([1, 2, 3, 4, 5, 6])
+  expect(follower.executions.missNumber).toBe(0)
 })
