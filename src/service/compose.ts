@@ -25,7 +25,7 @@ import { startLedger } from './parts/money/start-ledger.ts'
 import { startMoneyWorkers } from './parts/money/start-workers.ts'
 import type { Parts, ServiceOptions } from './parts/parts.ts'
 import { createIngest, startIngestListener } from './parts/streaming/start-ingest.ts'
-import { createStreaming, startStreaming } from './parts/streaming/streaming.ts'
+import { createStreaming, startStreaming, stopWriting } from './parts/streaming/streaming.ts'
 import { checkDescriptorLimit } from './process/descriptors.ts'
 import { Lifecycle, type Stoppable } from './process/lifecycle.ts'
 import { waitFor } from './process/store-wait.ts'
@@ -94,11 +94,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const served = { store, access, streaming, money, readiness }
   const operator = await startOperatorListener(parts, served)
   // Stopped after the public listener, whose drain still sends data.
-  lifecycle.started('sources', async () => {
-    await streaming.markets.writers.stop()
-    await streaming.candles.stopWriting()
-    await streaming.leadership?.stop()
-  })
+  lifecycle.started('sources', () => stopWriting(streaming))
   const ingest = await startIngestListener(parts)
   const listener = await startPublicListener(parts, served)
   state.publicUrl ||= listener.url

@@ -257,10 +257,11 @@ export class MarketWriters {
     }
   }
 
-  /** Stops the sources, then the sequencers. */
+  /** Stops the sources and then, in the same tick, the sequencers. Resolves when the sources have ended. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#stopping, ...[...this.#sources.values()].map((source) => source.stop())])
+    const ending = [...this.#stopping, ...[...this.#sources.values()].map((source) => source.stop())]
     for (const { sequencer } of this.#markets.values()) sequencer.stop()
+    await Promise.all(ending)
   }
 
   #addInput({ source, sourceMarket }: MarketInput): void {

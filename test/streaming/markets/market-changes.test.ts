@@ -153,6 +153,24 @@ it('stopping ends sources and sequencers; the last book stays', async () => {
   replicas.stop()
 })
 
+it('stopping ends the sequencers with their last commits, however long a source takes to end', async () => {
+  const { clock, kraken, snapshot, replicas, writers } = setUp()
+  let end = (): void => undefined
+  kraken.stop = () =>
+    new Promise((resolve) => {
+      end = resolve
+    })
+  snapshot(100, 101)
+  const stopped = writers.stop()
+  expect(replicas.all[2]?.top.bid?.price).toBe(100)
+  snapshot(200, 201)
+  clock.advance(5)
+  expect(replicas.all[2]?.top.bid?.price).toBe(100)
+  end()
+  await stopped
+  replicas.stop()
+})
+
 describe('a changed configuration', () => {
   it('a changed configuration adds and removes markets; the others are not touched', () => {
     const { kraken, symbols, made, snapshot, clock, replicas, change } = setUp()

@@ -100,3 +100,20 @@ export async function startStreaming(parts: Parts, db: Db, streaming: Streaming)
   else parts.ingest?.open()
   if (linked !== undefined) await waitForFeeds(parts, linked)
 }
+
+/**
+ * Ends the writing, and gives the markets to other processes at once. It does not wait for the sources before, which can
+ * take seconds to end: without commits, the books would be shown as live meanwhile.
+ */
+export async function stopWriting({
+  markets,
+  candles,
+  leadership,
+}: Pick<Streaming, 'markets' | 'candles' | 'leadership'>): Promise<void> {
+  const sourcesEnded = markets.writers.stop()
+  const handOver = async (): Promise<void> => {
+    await candles.stopWriting()
+    await leadership?.stop()
+  }
+  await Promise.all([sourcesEnded, handOver()])
+}
