@@ -26,8 +26,8 @@ export interface AccessContext {
   readonly verifier: TokenVerifier
   /** Connected publishers by client, including POST /publish. */
   readonly publishers: Pick<SharedPool, 'refusal' | 'shareMax'>
-  /** Why nothing is accepted now. Undefined otherwise. */
-  closedReason(): string | undefined
+  /** Why nothing is accepted from its client now. Undefined otherwise. */
+  closedReason(token: AccessToken): string | undefined
 }
 
 /** A handshake's problem besides its token. */
@@ -71,11 +71,12 @@ export function closeCauseOf(directory: Directory, token: AccessToken): PublishC
 }
 
 function refuseCapacity(
-  { clientId }: AccessToken,
+  token: AccessToken,
   { publishers, closedReason }: AccessContext,
   isCounted: boolean,
 ): Problem | undefined {
-  const reason = closedReason()
+  const { clientId } = token
+  const reason = closedReason(token)
   if (reason !== undefined) return handshakeUnavailable(reason)
   switch (isCounted ? undefined : publishers.refusal(clientId)) {
     case undefined:

@@ -61,6 +61,11 @@ export class IngestMarkets {
     }
   }
 
+  /** Whether one of these markets exists here. */
+  hasAny(symbols: ReadonlySet<string>): boolean {
+    return [...this.#markets.keys()].some((symbol) => symbols.has(symbol))
+  }
+
   /** The last accepted message for each market that exists here. */
   acceptedOf(symbols: Iterable<string>): Map<string, PublicationPosition | undefined> {
     const accepted = new Map<string, PublicationPosition | undefined>()

@@ -39,6 +39,8 @@ export interface IngestSettings {
   readonly messageBytesMax: number
   /** `stream.token_expiry` is `close` */
   readonly closesExpired: boolean
+  /** Whether other processes write the markets that this one does not write now. Absent = no. */
+  readonly isShared?: boolean
 }
 
 export interface IngestOptions {
@@ -65,6 +67,9 @@ const CHECK_MILLISECONDS = 1_000
  * is not divided.
  */
 const TICK_MILLISECONDS = 4
+
+/** A publisher's other addresses follow. */
+const NONE_HERE = 'this process writes none of the client’s markets: publish to the feed group’s other processes'
 
 /** Options missing from the type declarations. */
 interface UndeclaredOptions {
@@ -108,7 +113,7 @@ export class Ingest {
       directory,
       verifier,
       publishers: this.#publishers,
-      closedReason: () => this.#closedReason,
+      closedReason: (token) => this.#closedReasonFor(token),
     }
     this.#connectionHost = {
       clock,
@@ -126,9 +131,21 @@ export class Ingest {
     return this.#markets.createSource(markets)
   }
 
-  /** Admits publishers from now on. */
+  /**
+   * Admits publishers from now on, and closes those that have to publish to another process. Must be called again when
+   * this process's markets have changed.
+   */
   open(): void {
     this.#closedReason = undefined
+    for (const connection of this.#connections) {
+      if (this.#closedReasonFor(connection.token) !== undefined) connection.close('restarting')
+    }
+    for (const post of [...this.#posts.values()]) {
+      const reason = this.#closedReasonFor(post.token)
+      if (reason === undefined) continue
+      post.end(reason)
+      this.#forgetPost(post)
+    }
     if (this.#timer !== undefined) return
     const check = (): void => {
       for (const connection of this.#connections) connection.checkEachSecond()
@@ -145,6 +162,13 @@ export class Ingest {
       this.#forgetPost(post)
     }
     for (const connection of this.#connections) connection.close('restarting')
+  }
+
+  #closedReasonFor(token: AccessToken): string | undefined {
+    const { directory, settings } = this.#options
+    if (this.#closedReason !== undefined || settings.isShared !== true) return this.#closedReason
+    const symbols = publishedMarkets(directory, token)
+    return symbols.size === 0 || this.#markets.hasAny(symbols) ? undefined : NONE_HERE
   }
 
   /** Handles an upgrade request. */

@@ -362,3 +362,22 @@ describe('a listener that is closed, because another process leads', () => {
     await live()
   })
 })
+
+describe('a listener of a process that leads one of several feed groups', () => {
+  it('a publisher is refused, and closed, where none of its markets is written, so it tries its other addresses', async () => {
+    const shared = await Stage.open({ isShared: true })
+    shared.permit({ engine: { markets: ['BTCUSD'] }, other: { markets: ['ETHUSD'] } })
+    const [engine, other] = [await shared.connect('engine'), await shared.connect('other')]
+    // Another process leads its group now, or its market has moved into another one.
+    shared.source.remove(shared.sourceMarkets[0]!)
+    shared.ingest.open()
+    await engine.untilClosed()
+    expect([engine.closed?.code, other.closed]).toEqual([1012, undefined])
+    const refusal = { status: 503, body: expect.stringContaining('other processes') }
+    await expect(shared.connect('engine')).rejects.toMatchObject(refusal)
+    shared.source.add(shared.sourceMarkets[0]!)
+    shared.ingest.open()
+    await shared.connect('engine')
+    await shared.close()
+  })
+})

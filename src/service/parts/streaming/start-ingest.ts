@@ -53,6 +53,7 @@ export function createIngest(parts: IngestParts): Ingest | undefined {
       lineWaitMilliseconds: () => current.config['ingest.line_wait_ms'],
       messageBytesMax: config['ingest.message_bytes_max'],
       closesExpired: config['stream.token_expiry'] === 'close',
+      isShared: config['bus.url'] !== '',
     },
   })
 }
