@@ -98,6 +98,11 @@ export class PreviousMessages {
     this.#withdrawn = withdrawn
   }
 
+  /** Whether the present epoch is a withdrawal's own, which no other process and no recording has. */
+  get isWithdrawnHere(): boolean {
+    return this.#withdrawn !== undefined
+  }
+
   /** Whether this version's message is about the present book, which has not restarted since. */
   isOfBook(version: number): boolean {
     return version >= this.#beganVersion

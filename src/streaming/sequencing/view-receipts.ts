@@ -127,6 +127,8 @@ export class ViewReceipts {
     const { changeVersion } = view
     if (this.#isDeep && Math.floor(second / DEEP_SECONDS) === Math.floor(this.#second / DEEP_SECONDS)) return
     if (changeVersion === this.#changeVersion && this.#executions.count === 0) return
+    // No recording has this epoch, to which it could be compared.
+    if (replica.previous.isWithdrawnHere) return
     // With one still unfinished, the windows continue until the next second.
     if (this.#job !== undefined || !signer.hasKey || !replica.hasBook || replica.isCrossed) return
     this.#second = second

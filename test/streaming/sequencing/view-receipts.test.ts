@@ -50,6 +50,9 @@ function start({ depth = 5, executionsKept = 10 } = {}) {
   return {
     receipts,
     commit,
+    /** What a process does by itself that hears nothing of the market's sequencer for too long. */
+    withdrawHere: () =>
+      bus.publish({ type: 'withdrawal', market: 'AAAUSD', milliseconds: version + 1, nanoseconds: 0 }),
     /** Ends a second, and returns the claims of the receipts since version 0. */
     second(number: number, isFinished = true) {
       receipts.endSecond(number, { milliseconds: view.changeVersion, nanoseconds: 7 }, true)
@@ -196,4 +199,14 @@ test('receipts end a minute after the last subscriber has left, and begin again 
   expect(receipts.since(0, 100)).toHaveLength(before)
   receipts.begin()
   expect(receipts.isActive).toBe(true)
+})
+
+test('a book that this process withdrew by itself has no receipt, because no recording has its epoch', () => {
+  const { commit, second, cursor, withdrawHere } = start()
+  commit([level(BID, 99, 5)])
+  second(1)
+  withdrawHere()
+  expect(second(2).map((claims) => claims.cursor)).toEqual([cursor(2)])
+  commit([], [], { beginsBook: true, book: [level(BID, 98, 5)] })
+  expect(second(3)).toMatchObject([{ cursor: cursor(2) }, { cursor: cursor(3), updates: { count: 0 } }])
 })
