@@ -123,10 +123,11 @@ export class BookChannel implements MarketChannel {
     before.leave(encoding)
     this.#lingerIfUnused(left)
     subscription.view = view
-    subscription.receiptsFrom = undefined
     subscription.sentDigest = undefined
     const isHeld = state.position !== NONE && heldView !== view
     subscription.heldView = isHeld ? heldView : undefined
+    // The client may be given its old depth again before it holds another book.
+    if (state.position === NONE) subscription.receiptsFrom = undefined
     if (isHeld) this.#demandLater(subscription, state.position)
   }
 
@@ -181,7 +182,7 @@ export class BookChannel implements MarketChannel {
       state.position = NONE
       // Its cursor is not one of this view.
       if (subscription.heldView !== undefined) state.cursor = NONE
-      subscription.heldView = undefined
+      this.#endHeldView(subscription)
     }
     // A stale market sends one SNAPSHOT only: the empty one that removes a withdrawn book, which no UPDATE can.
     if (!live && !(isWithdrawn && subscription.holdsBook)) return 'waiting'
@@ -283,7 +284,7 @@ export class BookChannel implements MarketChannel {
     state.isDue = false
     // Without a message, the next one names the cursor of the held view.
     if (conflated === 'nothing' && heldView !== undefined && encoding !== BASE) return 'done'
-    subscription.heldView = undefined
+    this.#endHeldView(subscription)
     state.position = version
     if (conflated === 'nothing') return 'done'
     state.cursor = view.view.changeVersion
@@ -304,6 +305,12 @@ export class BookChannel implements MarketChannel {
     if (outbox.isBlocked) return 'blocked'
     const outcome = this.#sendUpdate(subscription, state)
     return outcome === 'too-old' ? 'waiting' : outcome
+  }
+
+  /** The client holds the book in `view` from now on, or none. Receipts of the other one are of no use. */
+  #endHeldView(subscription: MarketSubscription): void {
+    if (subscription.heldView !== undefined) subscription.receiptsFrom = undefined
+    subscription.heldView = undefined
   }
 
   #demandLater(subscription: MarketSubscription, version: number): void {

@@ -36,6 +36,11 @@ export class MarketExecutions {
     this.#mayBegin = true
   }
 
+  /** The book's subscription, or its depth, begins again: it may be brought receipts of earlier seconds. */
+  onBookBegins(): void {
+    this.#before = []
+  }
+
   onExecution(payload: Record<string, unknown>, cursor: string, prev: unknown, place: string): void {
     const isMissing = prev === undefined ? !this.#mayBegin : prev !== this.#last
     if (isMissing) this.#receipts.report('execution-missing', `${place}: the execution ${prev} is not before it`)

@@ -116,7 +116,7 @@ export class FramesProof {
       const { depth } = params
       market.depth = typeof depth === 'number' ? depth : undefined
       market.updates.doubt()
-      market.brought.clear()
+      beginReceipts(market)
       market.time = ''
     }
   }
@@ -166,6 +166,7 @@ export class FramesProof {
     const levels = isSnapshot ? new NaiveBook() : follows ? before.levels : undefined
     if (isSnapshot || levels === undefined || message.covers > 1) updates.clear()
     else if (message.covers === 0) updates.doubt()
+    if (before !== undefined && viewOf(before.cursor) !== viewOf(cursor)) beginReceipts(market)
     if (!isSnapshot) updates.add(recordsOf(message))
     if (levels === undefined) {
       this.#report('message-missing', `${message.market}: the message ${prev} is not before it`)
@@ -237,6 +238,17 @@ export class FramesProof {
   #report(name: 'frame-malformed' | 'message-missing' | 'time-order', detail: string): void {
     this.#receipts.report(name, `line ${this.#lineNumber}, ${detail}`)
   }
+}
+
+/** A cursor's part before the position: the same in one view and epoch. */
+function viewOf(cursor: string): string {
+  return cursor.slice(0, cursor.lastIndexOf('.'))
+}
+
+/** From the book on that the client now holds, receipts may be sent that it has, or that are older than others. */
+function beginReceipts({ brought, executions }: FollowedMarket): void {
+  brought.clear()
+  executions.onBookBegins()
 }
 
 function channelOf({ type, params }: Record<string, unknown>): string {

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Plan } from '../../../../src/access/clients/plans/plan.ts'
 import { BID } from '../../../../src/streaming/market/event.ts'
-import { newReceiptIssuer, proofOf, signerOf } from '../../../support/receipts.ts'
 import { deepBook } from '../../../streaming/gateway/live-stream.ts'
 import { PlannedStream } from '../../../streaming/gateway/planned-stream.ts'
+import { newReceiptIssuer, proofOf, signerOf } from '../../../support/receipts.ts'
 
 const issuer = newReceiptIssuer()
 
@@ -40,5 +40,51 @@ describe('receipts, when a plan changes during a session', () => {
     expect(depths.size).toBeGreaterThan(1)
     expect(proof.books.covered).toBe(proof.all.length)
     expect(proof.all.length).toBeGreaterThan(2 * plans.length)
+  })
+})
+
+describe('receipts of a book that does not change while there are trades', () => {
+  function start() {
+    const stream = new PlannedStream({ depth: 50, receipts: signerOf(issuer) })
+    stream.snapshot(deepBook(60, 10))
+    const client = stream.connect({ subprotocol: 'tidegate.v1' })
+    const book = { type: 'market_data', params: { market: 'AAAUSD' } }
+    const trades = { type: 'execution_data', params: { market: 'AAAUSD' } }
+    const lines = client.ask({ type: 'subscribe', channels: [book, trades, { type: 'heartbeat' }] })
+    const trade = (seconds: number): void => {
+      for (let second = 0; second < seconds; second++) {
+        stream.update([], [{ price: 9_999_999, amount: second + 1 }])
+        stream.clock.advance(1_000)
+        lines.push(...client.read())
+      }
+    }
+    const ask = (type: string) => lines.push(...client.ask({ type, channels: [book] }))
+    return { stream, lines, trade, ask }
+  }
+
+  test('a book that is subscribed again is brought its receipts again, and their executions count as signed', () => {
+    const { lines, trade, ask } = start()
+    trade(6)
+    ask('unsubscribe')
+    ask('subscribe')
+    trade(3)
+    const proof = proofOf(lines, issuer)
+    expect(proof.findings).toEqual([])
+    expect(proof.executions.covered).toBeGreaterThan(6)
+  })
+
+  test.each([
+    ['before its next message', 0],
+    ['after some seconds at the other depth', 3],
+  ])('a depth that a plan changes and restores %s leaves all receipts provable', (_when, seconds) => {
+    const { stream, lines, trade } = start()
+    trade(6)
+    stream.plan({ depthMax: 10 })
+    trade(seconds)
+    stream.plan({})
+    trade(3)
+    const proof = proofOf(lines, issuer)
+    expect(proof.findings).toEqual([])
+    expect(proof.executions.covered).toBeGreaterThan(6)
   })
 })
