@@ -106,6 +106,15 @@ describe('a book', () => {
     expect(book).toMatchObject({ status: 'LIVE', instrumentState: 'HALTED' })
   })
 
+  it('a book stays STALE when changes from before the loss arrive late, and is LIVE when a heartbeat says so', async () => {
+    const { socket, book } = await open({ interval: 1000 })
+    socket.receive(heartbeatOf([{ market: M, cursor: 'c1', live: false, since: bookTime(1) }]))
+    socket.receive(at(2, update(M, 2, [['99.50', '1.0000']], [])))
+    expect([book.status, book.bids().length]).toEqual(['STALE', 3])
+    socket.receive(heartbeatOf([{ market: M, cursor: 'c2', live: true, since: bookTime(3) }]))
+    expect(book.status).toBe('LIVE')
+  })
+
   it('a book continues after a withdrawal with an UPDATE that has no predecessor, where the book is empty', async () => {
     const returned = { ...update(M, 3, BIDS, ASKS), stream: { cursor: 'other.1', covers: 0 } }
     const { socket, book, events } = await open()

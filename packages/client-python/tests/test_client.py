@@ -306,6 +306,16 @@ class BookTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(book.digest_match, DigestMatch("d40b92e8fa3df3b5", TIME))
         self.assertEqual((book.status, book.instrument_state), ("STALE", "HALTED"))
 
+    async def test_changes_from_before_a_loss_do_not_make_a_book_live(self) -> None:
+        book = new_book()
+        book.acknowledge(None)
+        book.receive(snapshot())
+        book.confirm(BookStatement("BTCUSD", TIME, "c1", None, False, None))
+        book.receive(book_message(2, bids=[("98.00", "1.0000")], prev=1))
+        self.assertEqual((book.status, len(book.bids())), ("STALE", 3))
+        book.confirm(BookStatement("BTCUSD", TIME, "c2", None, True, None))
+        self.assertEqual(book.status, "LIVE")
+
     async def test_after_a_withdrawal_an_update_names_no_predecessor(self) -> None:
         removed = {"bids": [("100.00", "0"), ("99.99", "0")], "asks": [("100.01", "0"), ("200.00", "0")]}
         book = new_book()

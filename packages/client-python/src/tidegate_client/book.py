@@ -162,6 +162,8 @@ class Book:
             return
         if self._is_attributed and message.position is not None:
             check_venues(message)
+        # A throttled or lagging subscription gets changes from before the loss after the heartbeat that reports it.
+        is_of_lost_source = self._status == "STALE" and not message.is_snapshot and len(self._content) > 0
         if message.is_snapshot:
             self._replace(message)
         else:
@@ -169,7 +171,7 @@ class Book:
         self._cursor = None if message.position is None else message.position.cursor
         self._is_first = False
         # No source sends an empty book. A service without a source withdraws the book.
-        self._become("LIVE" if len(self._content) > 0 else "STALE")
+        self._become("STALE" if is_of_lost_source or len(self._content) == 0 else "LIVE")
         if message.is_snapshot and not self.ready.done():
             self.ready.set_result(None)
 

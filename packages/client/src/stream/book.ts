@@ -139,12 +139,14 @@ export class LiveBook implements Book, Subscription, ReadableBook {
 
   receive(message: BookMessage): void {
     if (this.#options.attribution && message.position !== undefined) checkVenues(message)
+    // A throttled or lagging subscription gets changes from before the loss after the heartbeat that reports it.
+    const isOfLostSource = this.status === 'STALE' && !message.isSnapshot && !this.content.isEmpty
     if (message.isSnapshot) this.#replace(message)
     else this.#update(message)
     this.#cursor = message.position?.cursor
     this.#isFirst = false
     // No source sends an empty book. A service without a source withdraws the book.
-    this.#become(this.content.isEmpty ? 'STALE' : 'LIVE')
+    this.#become(isOfLostSource || this.content.isEmpty ? 'STALE' : 'LIVE')
     if (message.isSnapshot) this.#settle?.()
     this.#wakeReaders()
   }
