@@ -171,6 +171,16 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     await expect.poll(() => part('status')).toEqual(['Live'])
   })
 
+  it('the ladder element calls no book equal to the service after the service has refused the page', async () => {
+    const { stage, part } = await live()
+    const digest = digestOf({ bids: new Map(BIDS), asks: new Map(ASKS) })
+    stage.heartbeat({ market: M, cursor: 'c1', live: true, digest })
+    await expect.poll(() => part('digest')).toEqual(['✓ Equal to the service at 00:00:05'])
+    stage.sockets.at(-1)?.close(4003, 'access revoked')
+    await expect.poll(() => part('status')).toEqual(['Not available'])
+    expect(await part('digest')).toEqual(['Last equal to the service at 00:00:05'])
+  })
+
   inLongRun('is old while the connection is lost, and resumes', async () => {
     const { stage, part, page } = await live()
     stage.sockets.at(-1)?.close(1012)

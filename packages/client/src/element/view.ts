@@ -2,7 +2,7 @@
  * The `<tidegate-book>` display: a table with one row per level. The rows are made once, and a draw writes only the
  * texts that differ. Screen readers announce only a changed status.
  */
-import type { Book } from '../stream/book.ts'
+import type { Book, DigestMatch } from '../stream/book.ts'
 import type { BookStatus } from '../stream/book-change.ts'
 import type { Level, SideName } from '../stream/level.ts'
 
@@ -34,6 +34,8 @@ export class BookView {
   readonly #sides: Record<SideName, HTMLTableSectionElement>
   readonly #digest = made('span', 'digest')
   readonly #digestText = document.createElement('code')
+  /** The shown book's last comparison. `none` before the first one, undefined without a book. */
+  #match: DigestMatch | 'none' | undefined
   /** From the best level outwards. */
   #rows: Record<SideName, Row[]> = { bids: [], asks: [] }
 
@@ -63,7 +65,8 @@ export class BookView {
       const title = this.#sides[side].rows.item(0)
       this.#sides[side].replaceChildren(title as Node, ...(side === 'asks' ? elements.reverse() : elements))
     }
-    this.#showDigest(undefined, 'INCOMPLETE')
+    this.#match = undefined
+    this.#showDigest('INCOMPLETE')
   }
 
   /** Shows a status in place of a book. The message is for the page's maintainers. */
@@ -71,9 +74,11 @@ export class BookView {
     this.#section.dataset.status = status
     write(this.#status, TEXTS[status])
     write(this.#message, message)
+    this.#showDigest(status)
   }
 
   draw(book: Book): void {
+    this.#match = book.digestMatch ?? 'none'
     this.show(book.status)
     const count = this.#rows.bids.length
     const sides = { bids: book.bids(count), asks: book.asks(count) }
@@ -83,16 +88,15 @@ export class BookView {
     )
     for (const side of ['asks', 'bids'] as const)
       for (const [index, row] of this.#rows[side].entries()) drawRow(row, sides[side][index], largest)
-    this.#showDigest(book, book.status)
   }
 
-  #showDigest(book: Book | undefined, status: Shown): void {
-    const match = book?.digestMatch
+  #showDigest(status: Shown): void {
+    const match = this.#match === 'none' ? undefined : this.#match
     const isEqual = match !== undefined && status === 'LIVE'
     this.#digest.dataset.state = isEqual ? 'equal' : match === undefined ? 'none' : 'old'
     write(this.#digestText, match?.digest ?? '')
     if (match === undefined) {
-      write(this.#digest, book === undefined ? '' : 'Not compared with the service')
+      write(this.#digest, this.#match === undefined ? '' : 'Not compared with the service')
       return
     }
     const at = new Date(`${match.time.slice(0, 23)}Z`).toLocaleTimeString('en-GB')
