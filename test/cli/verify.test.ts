@@ -8,7 +8,7 @@ import { registerVerify } from '../../src/cli/verify.ts'
 import { until } from '../support/awaited.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
 import { acknowledgement, type FakeConnection, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
-import { execution, heartbeat, snapshot, top, update } from '../support/wire.ts'
+import { execution, heartbeat, nanosecondTime, snapshot, top, update } from '../support/wire.ts'
 
 const M = 'BTCUSD'
 
@@ -183,8 +183,10 @@ No violations.
     const connection = await service.connection(0)
     const whole = snapshot(M, 1, [['100.00', '1.5000']], [['101.00', '1.0000']])
     connection.send({ ...whole, stream: { cursor: 'c1', covers: 1 } })
-    connection.send(top(M, 1, ['100.00', '1.5000'], ['101.00', '1.0000']))
-    connection.send(heartbeat(1))
+    const best = top(M, 1, ['100.00', '1.5000'], ['101.00', '1.0000'])
+    connection.send({ ...best, stream: { cursor: 't1', covers: 0 } })
+    const payload = { timestamp: nanosecondTime(1), books: [{ market: M, cursor: 'c1', live: false }] }
+    connection.send({ channel: 'heartbeat', payload })
     await connection.received()
     while (tagged < 2) {
       run.clock.advance(10)

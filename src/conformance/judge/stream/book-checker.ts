@@ -38,6 +38,10 @@ export class BookChecker {
     return this.#book === undefined ? undefined : { bids: this.#book.size('bids'), asks: this.#book.size('asks') }
   }
 
+  digest(): string | undefined {
+    return this.#book?.digest()
+  }
+
   /** A new connection. */
   reset(): void {
     this.#book = undefined

@@ -9,6 +9,7 @@ import { isObject } from '../../../platform/base/json-value.ts'
 import { BookChecker } from './book-checker.ts'
 import { isDecimal, isTimeText, isZero, type Report } from './checker-forms.ts'
 import { HeartbeatChecker } from './heartbeat-checker.ts'
+import { SequenceChecker } from './sequence-checker.ts'
 import type { Violation, ViolationName } from './violations.ts'
 
 export interface StreamCheckerOptions {
@@ -31,6 +32,7 @@ export class StreamChecker {
   readonly counts: StreamCounts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0 }
   readonly #heartbeat: HeartbeatChecker
   readonly #isExtended: boolean
+  readonly #sequence = new SequenceChecker((...found) => this.#report(...found))
   readonly #books = new Map<string, BookChecker>()
   /** Subscriptions by channel and market: true = acknowledged, false = ended. */
   readonly #subscriptions = new Map<string, boolean>()
@@ -67,6 +69,7 @@ export class StreamChecker {
   onConnect(): void {
     this.#subscriptions.clear()
     this.#ended = []
+    this.#sequence.reset()
     for (const book of this.#books.values()) book.reset()
     this.#heartbeat.reset()
   }
@@ -78,7 +81,7 @@ export class StreamChecker {
     if (message === undefined) {
       this.#report('message-malformed', undefined, excerpt(text))
     } else if (typeof message.channel === 'string') {
-      this.#onData(message.channel, message.payload, text)
+      this.#onData(message.channel, message, text)
     } else {
       this.#onReply(message, text)
     }
@@ -137,10 +140,12 @@ export class StreamChecker {
     if (market !== undefined) this.#endedMarkets[isSubscribed ? 'delete' : 'add'](market)
     this.#subscriptions.set(subscriptionKey(entry.type, market), isSubscribed)
     if (entry.type === 'heartbeat') this.#heartbeat.onSubscription(isSubscribed, this.#now)
-    if (market !== undefined) this.#book(market).onSubscription(entry.type, isSubscribed)
+    if (market === undefined) return
+    this.#sequence.onSubscription(entry.type, market)
+    this.#book(market).onSubscription(entry.type, isSubscribed)
   }
 
-  #onData(channel: string, payload: unknown, text: string): void {
+  #onData(channel: string, { payload, stream }: Record<string, unknown>, text: string): void {
     if (!Object.hasOwn(CHANNELS, channel)) {
       this.#report('channel-unknown', undefined, excerpt(text))
     } else if (!isObject(payload)) {
@@ -152,10 +157,12 @@ export class StreamChecker {
     } else if (typeof payload.market !== 'string') {
       this.#report('field-missing', undefined, `market in ${excerpt(text)}`)
     } else if (this.#mayCome(channel, payload.market)) {
-      const book = this.#book(payload.market)
-      if (channel === 'market_data') this.#onBook(book, payload, payload.market)
+      const { market } = payload
+      const book = this.#book(market)
+      if (this.#isExtended) this.#sequence.onMessage({ channel, market, payload, stream }, book)
+      if (channel === 'market_data') this.#onBook(book, payload, market)
       else if (channel === 'market_data.top_of_book') this.#onTop(book, payload)
-      else this.#onExecution(book, payload, payload.market)
+      else this.#onExecution(book, payload, market)
     }
   }
 
@@ -203,6 +210,7 @@ export class StreamChecker {
     if (!isTimeText(payload.timestamp, 9)) {
       this.#report('time-form', undefined, `heartbeat timestamp is ${JSON.stringify(payload.timestamp)}`)
     }
+    if (this.#isExtended) this.#sequence.onHeartbeat(payload, (market) => this.#books.get(market))
     this.#checkHeartbeat()
     this.#heartbeat.onBeat(this.#now)
   }

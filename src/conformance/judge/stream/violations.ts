@@ -28,6 +28,8 @@ export const VIOLATIONS = {
   'execution-malformed':
     'an execution has market, price, a positive amount and executed_at (in tidegate.v1 also id and venue), in their forms',
   'heartbeat-late': 'heartbeats are sent at their interval',
+  'message-missing': 'with --save or --rest: each message names the cursor of the one before it',
+  'heartbeat-differs': 'with --save or --rest: a heartbeat has the cursor and the digest of each book',
   'rest-malformed': 'with --rest: an answer has its documented members',
   'rest-book-differs':
     'with --rest: a book equals the stream’s at the same cursor or time in levels, digest and time, and is not old',

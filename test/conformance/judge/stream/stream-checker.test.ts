@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../../../src/conformance/judge/stream/stream-checker.ts'
 import { VIOLATIONS, type ViolationName } from '../../../../src/conformance/judge/stream/violations.ts'
+import { digestOf } from '../../../support/extended-verifier.ts'
 import {
   acknowledged,
   bookTime,
@@ -72,6 +73,8 @@ interface Case {
   /** Sent after the opening; a string is sent unchanged, a number advances the clock by that many milliseconds. */
   readonly messages: readonly (object | string | number)[]
   readonly opening?: readonly object[]
+  /** The messages are of `tidegate.v1`. */
+  readonly isExtended?: true
 }
 
 /** A message with one payload member replaced. */
@@ -83,6 +86,37 @@ function withField(message: object, field: string, value: unknown): object {
 function without(message: object, field: string): object {
   return JSON.parse(JSON.stringify(withField(message, field, undefined)))
 }
+
+/** With the member of `tidegate.v1`. */
+function sequenced(message: object, cursor: string, prev?: string): object {
+  return { ...message, stream: { cursor, prev, covers: 1 } }
+}
+
+function stating(milliseconds: number, book: object): object {
+  return withField(heartbeat(milliseconds), 'books', [{ market: M, live: true, ...book }])
+}
+
+const OPENING_DIGEST = digestOf({
+  bids: new Map([
+    ['100.00', '1.5000'],
+    ['99.00', '2.0000'],
+    ['9.00', '0.5000'],
+  ]),
+  asks: new Map([
+    ['101.00', '1.0000'],
+    ['102.00', '3.0000'],
+    ['1000.00', '0.0001'],
+  ]),
+})
+
+/** The opening in `tidegate.v1`. */
+const SEQUENCED_OPENING: readonly object[] = [
+  acknowledged(M),
+  sequenced(OPENING[1] as object, 'b.1'),
+  sequenced(OPENING[2] as object, 't.1'),
+  sequenced(execution(M, 1, '101.00', '1.0000', { id: '1', venue: 'kraken' }), 'e.1'),
+  stating(1, { cursor: 'b.1', digest: OPENING_DIGEST }),
+]
 
 const FINE = update(M, 2, [['99.00', '2.5000']], [])
 
@@ -332,14 +366,69 @@ const CASES: readonly Case[] = [
     opening: OPENING.slice(0, 3),
     messages: [5_001, FINE],
   },
+  {
+    name: 'message-missing',
+    title: 'an UPDATE that no later one contradicts',
+    isExtended: true,
+    messages: [sequenced(FINE, 'b.3', 'b.2')],
+  },
+  {
+    name: 'message-missing',
+    title: 'an UPDATE whose successor names none',
+    isExtended: true,
+    messages: [sequenced(FINE, 'b.3')],
+  },
+  {
+    name: 'message-missing',
+    title: 'an execution',
+    isExtended: true,
+    messages: [sequenced(execution(M, 3, '101.00', '1.0000', { id: '3', venue: 'kraken' }), 'e.3', 'e.2')],
+  },
+  {
+    name: 'message-missing',
+    title: 'a top of book',
+    isExtended: true,
+    messages: [
+      sequenced(update(M, 2, [['100.00', '1.0000']], []), 'b.2', 'b.1'),
+      sequenced(top(M, 2, ['100.00', '1.0000'], ['101.00', '1.0000']), 't.3', 't.2'),
+    ],
+  },
+  {
+    name: 'field-missing',
+    title: 'a message of tidegate.v1 without a cursor',
+    isExtended: true,
+    messages: [FINE],
+  },
+  {
+    name: 'field-missing',
+    title: 'a heartbeat of tidegate.v1 without books',
+    isExtended: true,
+    messages: [heartbeat(2)],
+  },
+  {
+    name: 'heartbeat-differs',
+    title: 'another digest',
+    isExtended: true,
+    messages: [stating(2, { cursor: 'b.1', digest: '0123456789abcdef' })],
+  },
+  { name: 'heartbeat-differs', title: 'no digest', isExtended: true, messages: [stating(2, { cursor: 'b.1' })] },
+  {
+    name: 'heartbeat-differs',
+    title: 'a message that was not sent',
+    isExtended: true,
+    messages: [stating(2, { cursor: 'b.2', digest: OPENING_DIGEST })],
+  },
 ]
 
-function play(messages: readonly (object | string | number)[]): {
+function play(
+  messages: readonly (object | string | number)[],
+  isExtended = false,
+): {
   names: ViolationName[]
   checker: StreamChecker
   now: number
 } {
-  const checker = new StreamChecker()
+  const checker = new StreamChecker({ isExtended })
   const names: ViolationName[] = []
   let now = 0
   for (const message of messages) {
@@ -364,11 +453,34 @@ describe('StreamChecker', () => {
 
   it.each(CASES)(
     'StreamChecker reports $name once, and nothing else: $title',
-    ({ name, messages, opening = OPENING }) => {
-      expect(play(opening).names).toEqual([])
-      expect(play([...opening, ...messages]).names).toEqual([name])
+    ({ name, messages, isExtended, opening = isExtended ? SEQUENCED_OPENING : OPENING }) => {
+      expect(play(opening, isExtended).names).toEqual([])
+      expect(play([...opening, ...messages], isExtended).names).toEqual([name])
     },
   )
+
+  it('StreamChecker accepts a withdrawn book, another epoch and a new subscription without predecessors', () => {
+    const removed = (pairs: readonly string[]) => pairs.map((price): [string, string] => [price, '0'])
+    const withdrawal = update(M, 2, removed(['100.00', '99.00', '9.00']), removed(['101.00', '102.00', '1000.00']))
+    const entry = { type: 'market_data', params: { market: M }, success: true }
+    const { names } = play(
+      [
+        ...SEQUENCED_OPENING,
+        sequenced(withdrawal, 'b.2', 'b.1'),
+        sequenced(top(M, 2, undefined, undefined), 't.2', 't.1'),
+        stating(2, { cursor: 'b.2', live: false }),
+        sequenced(update(M, 3, [['100.00', '1.5000']], []), 'b.3'),
+        sequenced(top(M, 3, ['100.00', '1.5000'], undefined), 't.3'),
+        sequenced(execution(M, 3, '100.00', '1.0000', { id: '2', venue: 'kraken' }), 'e.2', 'e.1'),
+        sequenced(snapshot(M, 4, [['100.00', '1.5000']], []), 'other.1'),
+        { type: 'unsubscribe', channels: [entry] },
+        { type: 'subscribe', channels: [entry] },
+        sequenced(snapshot(M, 5, [['100.00', '1.5000']], []), 'other.1'),
+      ],
+      true,
+    )
+    expect(names).toEqual([])
+  })
 
   it('StreamChecker reports a market without a SNAPSHOT at the end', () => {
     const { checker, now } = play([acknowledged(M), heartbeat(1)])
@@ -410,8 +522,8 @@ describe('StreamChecker', () => {
     (members, details) => {
       const checker = new StreamChecker({ isExtended: true })
       checker.onMessage(JSON.stringify(acknowledged(M)), 0)
-      const { channel, payload } = execution(M, 2, '101.00', '1.0000') as { channel: string; payload: object }
-      const found = checker.onMessage(JSON.stringify({ channel, payload: { ...payload, ...members } }), 0)
+      const message = sequenced(execution(M, 2, '101.00', '1.0000', members), 'e.1')
+      const found = checker.onMessage(JSON.stringify(message), 0)
       expect(found.map(({ detail }) => detail)).toEqual(details)
     },
   )
