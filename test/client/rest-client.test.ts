@@ -214,6 +214,38 @@ describe('a request is repeated', () => {
     expect(await second.rest.post('/v2/orchestration/rules', { body })).toEqual({ rule: record })
   })
 
+  it.each([
+    [
+      'an amount with trailing zeros, and parties',
+      '/v2/orchestration/orchestrations',
+      { ref_id: 'o', source_amount: '100.00', source_asset: 'USD', parties: { originator: { name: 'A' } } },
+      { ref_id: 'o', source_amount: '100', source_asset: 'USD' },
+    ],
+    [
+      'bank numbers, which are masked',
+      '/v2/transfer/fiat-accounts',
+      { ref_id: 'f', account: { iban: 'de89 3704 0044 0532 0130 00', swift: 'cobadeff', bank_name: 'A bank' } },
+      { ref_id: 'f', account: { iban: '****3000', swift: 'COBADEFF', bank_name: 'A bank' } },
+    ],
+    [
+      'an address without its checksum, and the other name of a network',
+      '/v2/transfer/crypto-destination-addresses',
+      { ref_id: 'c', crypto_network: 'POLYGON', address: `0x${'ab'.repeat(20)}` },
+      { ref_id: 'c', crypto_network: 'POLYGON_POS', address: `0x${'aB'.repeat(20)}` },
+    ],
+  ] as const)(
+    "an earlier attempt's record is the response although the service shows %s",
+    async (_, path, body, record) => {
+      const existing = { id: 'r-1', ...record }
+      const exists = problem(409, 'already_exists', { meta: { existing } })
+      const { rest } = start([new TypeError('fetch failed'), exists])
+      expect(await rest.post(path, { body } as never)).toEqual(existing)
+      const [last] = Object.keys(record).slice(-1) as [string]
+      const other = problem(409, 'already_exists', { meta: { existing: { ...existing, [last]: '7' } } })
+      await expect(start([new TypeError('fetch failed'), other]).rest.post(path, { body } as never)).rejects.toThrow()
+    },
+  )
+
   it('a request that cancels is repeated: a cancelled record stays cancelled', async () => {
     const cancelled = { id: 'o-1', status: 'FAILED', fail_reason: { code: 'CANCELLED', detail: 'cancelled' } }
     const { rest, sent } = start([problem(503, 'unavailable'), { status: 200, body: cancelled }])

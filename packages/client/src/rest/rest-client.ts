@@ -29,6 +29,7 @@ import type {
   Trade,
 } from './operations.ts'
 import { ApiProblem } from './problem.ts'
+import { isRecordOf } from './same-record.ts'
 
 /** A credentials file's client, or a base address with your own tokens. */
 export type RestOptions =
@@ -359,14 +360,7 @@ function refIdOf(body: unknown): unknown {
 function recordOfEarlierAttempt(error: unknown, { path, body }: Sent): unknown {
   if (!(error instanceof ApiProblem) || error.code !== 'already_exists') return undefined
   const { existing } = error.meta
-  const { account, create_profile: _, ...requested } = body as { account?: object; create_profile?: boolean }
-  if (existing === undefined || !contains(existing, account ?? requested)) return undefined
+  const requested = path === '/v2/identity/accounts' ? (body as { account: object }).account : body
+  if (existing === undefined || !isRecordOf(existing, requested)) return undefined
   return path === '/v2/orchestration/rules' ? { rule: existing } : existing
-}
-
-function contains(record: unknown, requested: unknown): boolean {
-  if (typeof requested !== 'object' || requested === null) return record === requested
-  if (typeof record !== 'object' || record === null) return false
-  const members = record as Record<string, unknown>
-  return Object.entries(requested).every(([name, value]) => value === undefined || contains(members[name], value))
 }
