@@ -21,6 +21,7 @@ from tidegate_client import (
     Level,
     MarketData,
     PushedEvents,
+    StreamClient,
     TidegateError,
     Top,
     TopOfBook,
@@ -205,6 +206,38 @@ class MarketDataTest(unittest.TestCase):
         self.assertGreaterEqual(waited[0], 1)
         candles = "A%2FB/candles?interval=1m&from=2026-01-01T00%3A00%3A00Z"
         self.assertEqual(asked, [candles] * 2 + ["A%2FB/order-book?depth=7"] + ["A%2FB/order-book?depth=5"] * 4)
+
+
+class RedirectTest(unittest.IsolatedAsyncioTestCase):
+    async def test_no_redirect_takes_the_token_to_another_address(self) -> None:
+        taken: list[bytes] = []
+
+        async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            taken.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.close()
+
+        elsewhere = await asyncio.start_server(take, "127.0.0.1", 0)
+        target = "127.0.0.1:{}".format(elsewhere.sockets[0].getsockname()[1])
+
+        async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            request = await reader.readuntil(b"\r\n\r\n")
+            scheme = "ws" if b"Upgrade" in request else "http"
+            writer.write(f"HTTP/1.1 302 Found\r\nLocation: {scheme}://{target}/\r\nContent-Length: 0\r\n\r\n".encode())
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(redirect, "127.0.0.1", 0)
+        address = "127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        credentials = Credentials("id", "secret", f"http://{address}", f"ws://{address}")
+        with mock.patch("tidegate_client.credentials.TokenSource.token", a_token):
+            with self.assertRaisesRegex(TidegateError, "answered 302"):
+                await MarketData(credentials, f"http://{address}").ticker("BTCUSD")
+            with self.assertRaises(TidegateError):
+                async with StreamClient(credentials) as client:
+                    await client.book("BTCUSD")
+        for each in (server, elsewhere):
+            each.close()
+        self.assertEqual(taken, [])
 
 
 SNAPSHOT: tuple[Pairs, Pairs] = ([("100.00", "1.5000"), ("99.99", "0.0001")], [("100.01", "12345678.9012"), ("200.00", "1.0000")])

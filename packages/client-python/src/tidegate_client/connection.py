@@ -190,7 +190,11 @@ class Connection:
             # Heartbeats reveal silence. A pong is late when the service has more to send than the network takes.
             "ping_interval": None,
         }
-        return await _connect(self._url, **options)
+        connecting = _connect(self._url, **options)
+        # A redirect would take the token to another address. Version 14 has the method, earlier ones the limit.
+        connecting.process_redirect = lambda error: error
+        connecting.MAX_REDIRECTS_ALLOWED = 1
+        return await connecting
 
     def _refusal(self, token: str, error: InvalidHandshake) -> Exception:
         # Version 14 moved the status and the headers into a response.
@@ -206,7 +210,7 @@ class Connection:
         is_hopeless = status == 401 and not self._has_worked and self._failures > 0
         if status == 403 or is_hopeless:
             return TidegateError("STREAM_REFUSED", f"{text}. Ask the operator for access to the stream")
-        if status == 404 and not self._has_worked:
+        if (status == 404 or 300 <= status < 400) and not self._has_worked:
             return TidegateError("STREAM_REFUSED", f"{text}. Check the address of the stream")
         return Unavailable(text, retry_after_seconds(response.headers.get("Retry-After")))
 

@@ -75,12 +75,17 @@ class _Token:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirected request would take the secret to another address."""
+    """A redirected request would take the secret or the token to another address."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
         return None
+
+
+def opener() -> urllib.request.OpenerDirector:
+    """For requests with a secret or a token: it follows no redirect."""
+    return urllib.request.build_opener(_NoRedirect)
 
 
 class TokenSource:
@@ -146,9 +151,8 @@ class TokenSource:
             "scope": self._scope,
         }
         request = urllib.request.Request(url, urllib.parse.urlencode(form).encode("ascii"))
-        opener = urllib.request.build_opener(_NoRedirect)
         try:
-            with opener.open(request, timeout=ANSWER_SECONDS_MAX) as response:
+            with opener().open(request, timeout=ANSWER_SECONDS_MAX) as response:
                 return response.status, _members(response.read(ANSWER_BYTES_MAX)), 0
         except urllib.error.HTTPError as error:
             return error.code, _members(_body(error)), retry_after_seconds(error.headers.get("Retry-After"))

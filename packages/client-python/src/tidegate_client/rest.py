@@ -7,7 +7,7 @@ import urllib.request
 from http.client import HTTPException
 from typing import Any, NamedTuple
 
-from .credentials import TokenSource
+from .credentials import TokenSource, opener
 from .errors import TidegateError, Unavailable, retry_after_seconds
 
 ANSWER_SECONDS_MAX = 30.0
@@ -47,7 +47,7 @@ def failure(url: str, answer: Answer) -> Exception:
 def _fetch(request: urllib.request.Request) -> Answer:
     """Runs in a thread."""
     try:
-        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS_MAX) as response:
+        with opener().open(request, timeout=ANSWER_SECONDS_MAX) as response:
             return Answer(response.status, _members(response.read(ANSWER_BYTES_MAX)), 0)
     except urllib.error.HTTPError as error:
         with error:
