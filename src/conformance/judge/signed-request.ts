@@ -1,5 +1,6 @@
 /** Requests to the endpoints of webhooks, and how a check changes them from what the service sends. */
 import { randomBytes } from 'node:crypto'
+import { newId } from '../../platform/base/ids.ts'
 
 export interface Sent {
   readonly id: string
@@ -23,6 +24,10 @@ export const UNTRUSTED = {
   'no-signature': () => [
     { headers: ({ 'webhook-signature': _, ...rest }: Readonly<Record<string, string>>) => rest },
     { headers: (headers: Readonly<Record<string, string>>) => ({ ...headers, 'webhook-signature': '' }) },
+  ],
+  // A receiver that signs the id in the body takes a recorded request again and again.
+  'altered-id': () => [
+    { headers: (headers: Readonly<Record<string, string>>) => ({ ...headers, 'webhook-id': newId() }) },
   ],
   'old-timestamp': () => [{ ageSeconds: OLD_SECONDS }, { ageSeconds: -OLD_SECONDS }],
 } as const satisfies Readonly<Record<string, () => readonly Change[]>>

@@ -107,6 +107,7 @@ const CHECKS: readonly (readonly [name: string, rule: string, play: ExecutorScen
   ],
   ['no-signature', 'a request without a signature is not answered with a success', distrusts('no-signature')],
   ['altered-body', 'a body altered after signing is not answered with a success', alteredBody],
+  ['altered-id', 'a webhook-id altered after signing is not answered with a success', distrusts('altered-id')],
   [
     'old-timestamp',
     'a request signed an hour ago, or in an hour, is not answered with a success',

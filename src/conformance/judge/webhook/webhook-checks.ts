@@ -56,6 +56,7 @@ const CHECKS: readonly (readonly [name: string, rule: string, play: WebhookScena
   ['wrong-signature', 'a request signed with another secret is not accepted', distrusts('wrong-signature')],
   ['no-signature', 'a request without a signature is not accepted', distrusts('no-signature')],
   ['altered-body', 'a body altered after signing is not accepted', alteredBody],
+  ['altered-id', 'a webhook-id altered after signing is not accepted', distrusts('altered-id')],
   ['old-timestamp', 'a request signed an hour ago, or in an hour, is not accepted', distrusts('old-timestamp')],
   ['two-signatures', 'among several signatures one valid one is enough, in any place', twoSignatures],
   // The last one: it measures the answers to all others.

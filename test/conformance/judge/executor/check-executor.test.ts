@@ -38,6 +38,8 @@ interface Mistakes {
   readonly paysBehindAnswers?: true
   readonly trustsAnything?: true
   readonly ignoresTime?: true
+  /** Verifies the signature with the id in the body, and knows payments by the one in the header. */
+  readonly signsBodyId?: true
   readonly readsFirstSignature?: true
   readonly paysPerBody?: true
   readonly refusesOnce?: true
@@ -96,7 +98,8 @@ async function endpointWith(mistakes: Mistakes): Promise<string> {
     }
     const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': text = '' } = request.headers
     const signatures = mistakes.readsFirstSignature ? [String(text).split(' ')[0]] : String(text).split(' ')
-    const expected = `v1,${createHmac('sha256', KEY).update(`${id}.${time}.${body}`).digest('base64')}`
+    const signedId = mistakes.signsBodyId ? JSON.parse(body).data.id : id
+    const expected = `v1,${createHmac('sha256', KEY).update(`${signedId}.${time}.${body}`).digest('base64')}`
     const isRecent = mistakes.ignoresTime || Math.abs(Date.now() / 1000 - Number(time)) < 300
     if (!mistakes.trustsAnything && (!signatures.includes(expected) || !isRecent)) return reply(401, {})
     const message = JSON.parse(body)
@@ -163,6 +166,7 @@ it.each<[keyof Mistakes, string, boolean]>([
   ['paysBehindAnswers', 'cut-before-answer', true],
   ['trustsAnything', 'wrong-signature', true],
   ['ignoresTime', 'old-timestamp', true],
+  ['signsBodyId', 'altered-id', true],
   ['readsFirstSignature', 'two-signatures', false],
   ['paysPerBody', 'changed-body', true],
   ['refusesOnce', 'refusals', true],

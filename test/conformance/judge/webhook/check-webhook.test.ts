@@ -89,7 +89,7 @@ it.each<readonly [string, Mistakes, readonly string[]]>([
   [
     'trusts any request',
     { trustsAnything: true },
-    ['wrong-signature', 'no-signature', 'altered-body', 'old-timestamp'],
+    ['wrong-signature', 'no-signature', 'altered-body', 'altered-id', 'old-timestamp'],
   ],
   ['ignores the time', { ignoresTime: true }, ['old-timestamp']],
   ['reads only the first signature', { readsFirstSignature: true }, ['two-signatures']],
@@ -144,5 +144,5 @@ it('check-webhook exits with 1 and names each broken rule', async () => {
   const { code, stdout, stderr } = await runCommand(['check-webhook', url, '--secret-file', join(folder, 'secret')])
   expect(code).toBe(1)
   expect(stdout).toMatch(/^BROKEN +old-timestamp/m)
-  expect(stderr).toBe('tidegate: the endpoint breaks 1 of 14 rules\n')
+  expect(stderr).toBe('tidegate: the endpoint breaks 1 of 15 rules\n')
 })
