@@ -6,7 +6,8 @@ export const STREAM_ERRORS = {
   NO_EFFECT_ACTION: 'The action would have no effect',
   UNKNOWN_CHANNEL: 'The requested channel type is not recognized',
   UNKNOWN_CHANNEL_PARAMS_CONFIGURATION: 'Channel parameters are invalid or missing',
-  events_expired: 'The events after this sequence are no longer kept, or it is later than the last one (the channel events only)',
+  events_expired:
+    'The events after this sequence are no longer kept, or it is later than the last one (the channel events only)',
   unavailable: 'The store cannot be reached: try again later (the channel events only)',
 } as const
 
