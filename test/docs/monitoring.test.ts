@@ -213,6 +213,18 @@ describe('the alert rules', () => {
     for (const { expr } of rules) expectKnown(expr)
   })
 
+  test('the alert rules count events only in series that exist before the first one', () => {
+    const counted = rules.flatMap(({ expr }) => [
+      ...expr.matchAll(/increase\((?:sum by \(\w+\) \()?(\w+)\{(\w+)="(\w+)"\}/g),
+    ])
+    expect(counted.length).toBeGreaterThan(3)
+    const missing = counted.flatMap(([text, name = '', label = '', value]) => {
+      const samples = live.get(name)?.samples ?? []
+      return samples.some(({ labels }) => labels[label] === value) ? [] : [text]
+    })
+    expect(missing).toEqual([])
+  })
+
   test('the alert rules each have a paragraph with the next step, and there is no other paragraph', () => {
     const paragraphs = [...read('README.md').matchAll(/^### (\w+)\n(?=\S)/gm)].map((match) => match[1])
     expect(paragraphs).toEqual(expect.arrayContaining(rules.map(({ alert }) => alert)))

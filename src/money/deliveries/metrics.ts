@@ -5,6 +5,7 @@ import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { createStoreGauge, type StoreSample } from '../../platform/store/store-gauge.ts'
+import { RECORDED } from './webhook-store.ts'
 
 export interface DeliveryMetrics {
   readonly lateSettles: Counter
@@ -54,10 +55,13 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
 
 /** The counter for webhook requests, by outcome. */
 export function createRequestCounter(registry: MetricsRegistry): Counter<'outcome'> {
-  return new Counter({
+  const requests = new Counter({
     name: 'tidegate_deliveries_requests_total',
     help: 'Requests to deliveries.webhook_url by outcome. contradiction: the executor contradicts a recorded result',
     labelNames: ['outcome'],
     registers: [registry],
   })
+  // An alert needs the series to exist before the first contradiction.
+  for (const outcome of RECORDED) requests.inc({ outcome }, 0)
+  return requests
 }

@@ -29,7 +29,9 @@ export interface DueRequest extends HandedOut {
  * An outcome's effect. `outdated`: the attempt is no longer current. `contradiction`: the outcome contradicts a
  * recorded result.
  */
-export type Recorded = WebhookOutcome['kind'] | 'outdated' | 'contradiction'
+export const RECORDED = ['settled', 'refused', 'accepted', 'unknown', 'outdated', 'contradiction'] as const
+
+export type Recorded = (typeof RECORDED)[number]
 
 /** A request's body, from columns that never change. */
 const PAYLOAD = objectText([

@@ -1,5 +1,6 @@
 /** The stream metrics. Values counted on every write are plain numbers, read when the metrics are scraped. */
 import { CHANNELS } from '../../contract/channels.ts'
+import { CLOSE_CODES } from '../../contract/stream-codes.ts'
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { OutboxTotals } from './outbox.ts'
 
@@ -61,6 +62,7 @@ export function createGatewayMetrics(registry: MetricsRegistry): GatewayMetrics 
   }
   // A rate needs the series to exist before its first increment.
   made.handshakes.inc({ status: '101' }, 0)
+  for (const cause of Object.keys(CLOSE_CODES)) made.closes.inc({ cause }, 0)
   for (const channel of Object.keys(CHANNELS)) made.subscriptions.set({ channel }, 0)
   return made
 }
