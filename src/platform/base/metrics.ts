@@ -46,6 +46,30 @@ export function metricsText(snapshots: readonly MetricsSnapshot[]): Promise<stri
   return registry.metrics()
 }
 
+/**
+ * What the counters and histograms of an ended process had counted, added to `before`. Without it their sum over the
+ * processes would fall, and a fallen counter looks like a restart after which everything left was counted at once.
+ */
+export function addCounts(before: MetricsSnapshot, ended: MetricsSnapshot): MetricsSnapshot {
+  const sums = new Map(before.map((metric) => [metric.name, metric]))
+  for (const metric of ended) {
+    const type = String(metric.type)
+    if (type !== 'counter' && type !== 'histogram') continue
+    const values = new Map([...(sums.get(metric.name)?.values ?? [])].map((value) => [seriesOf(value), value]))
+    for (const value of metric.values) {
+      const sum = value.value + (values.get(seriesOf(value))?.value ?? 0)
+      values.set(seriesOf(value), { ...value, value: sum })
+    }
+    sums.set(metric.name, { ...metric, values: [...values.values()] })
+  }
+  return [...sums.values()]
+}
+
+/** A histogram's values have names of their own. */
+function seriesOf({ labels, ...value }: MetricValue<string> & { readonly metricName?: string }): string {
+  return JSON.stringify([value.metricName, Object.entries(labels).sort()])
+}
+
 /** Gauges that the library names `_total`, a suffix reserved for counters in OpenMetrics. They are of little use. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 

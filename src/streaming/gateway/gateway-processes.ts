@@ -5,7 +5,7 @@
  */
 import type { Meter, UsageRow } from '../../access/metering/meter.ts'
 import type { Timer } from '../../platform/base/clock.ts'
-import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../../platform/base/metrics.ts'
+import { addCounts, Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../../platform/base/metrics.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { pageOfParts } from '../../platform/store/page-memory.ts'
 import type { SessionDetails } from './connection-document.ts'
@@ -38,6 +38,8 @@ interface Counted {
   readonly process: SupervisedProcess
   readonly holders: HolderCounts
   total: number
+  /** What the process last reported. Undefined until it has. */
+  metrics: MetricsSnapshot | undefined
 }
 
 export class GatewayProcesses implements ServedConnections {
@@ -45,6 +47,8 @@ export class GatewayProcesses implements ServedConnections {
   readonly #counted: readonly Counted[]
   /** Customers and clients whose use the processes have to be sent. */
   readonly #changed = new Set<string>()
+  /** What ended processes had counted. */
+  #endedCounts: MetricsSnapshot = []
   #countsTimer: Timer | undefined
   #checkTimer: Timer | undefined
   #checkedMilliseconds = 0
@@ -67,9 +71,12 @@ export class GatewayProcesses implements ServedConnections {
           this.#countsChanged(counted.holders.holderIds)
           counted.holders.clear()
           counted.total = 0
+          this.#endedCounts = addCounts(this.#endedCounts, counted.metrics ?? [])
+          counted.metrics = undefined
         },
       }
-      const counted = { process: new SupervisedProcess(number, options, events), holders: new HolderCounts(), total: 0 }
+      const process = new SupervisedProcess(number, options, events)
+      const counted: Counted = { process, holders: new HolderCounts(), total: 0, metrics: undefined }
       return counted
     })
   }
@@ -118,17 +125,23 @@ export class GatewayProcesses implements ServedConnections {
     this.send({ type: 'close', id })
   }
 
-  /** Metrics from all processes that answer in time, and each market's subscriber count. */
+  /**
+   * Metrics from all processes, with what ended ones had counted, and each market's subscriber count at those that answer
+   * in time. Another's metrics are its last ones, so no counter falls.
+   */
   async measure(): Promise<{
     readonly metrics: readonly MetricsSnapshot[]
     readonly subscribers: ReadonlyMap<string, number>
   }> {
-    const measured = (await this.#askAll('measure', undefined)).flatMap((each) => each?.answer ?? [])
+    const measured = (await Promise.all(this.#counted.map((counted) => this.#measure(counted)))).flatMap(
+      (answer) => answer ?? [],
+    )
     const subscribers = new Map<string, number>()
     for (const [market, count] of measured.flatMap((each) => [...each.subscribers])) {
       subscribers.set(market, (subscribers.get(market) ?? 0) + count)
     }
-    return { metrics: measured.map(({ metrics }) => metrics), subscribers }
+    const metrics = [...this.#counted.map((counted) => counted.metrics ?? []), this.#endedCounts]
+    return { metrics: metrics.filter(({ length }) => length > 0), subscribers }
   }
 
   sendFrame(...frame: Parameters<SupervisedProcess['sendFrame']>): void {
@@ -149,6 +162,12 @@ export class GatewayProcesses implements ServedConnections {
     this.#checkTimer?.cancel()
     this.#countsTimer?.cancel()
     await Promise.all(this.#counted.map(({ process }) => process.stop()))
+  }
+
+  async #measure(counted: Counted): Promise<Questions['measure']['answer'] | undefined> {
+    const answer = (await counted.process.ask('measure', undefined))?.answer
+    if (answer !== undefined) counted.metrics = answer.metrics
+    return answer
   }
 
   #createMetrics(): Counter {

@@ -1,92 +1,18 @@
 /** The main process's side of gateway processes: their connections are counted together, and one that hangs is killed. */
-import { EventEmitter } from 'node:events'
-import { Duplex } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { EventFollower } from '../../../src/access/events/event-feed.ts'
 import { EventsExpired } from '../../../src/access/events/read.ts'
 import { Meter } from '../../../src/access/metering/meter.ts'
-import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import { Counter, createMetricsRegistry, Gauge, Histogram, metricsText } from '../../../src/platform/base/metrics.ts'
 import { StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { LinkedEvents } from '../../../src/streaming/gateway/event-link.ts'
 import type { EventSource } from '../../../src/streaming/gateway/event-subscription.ts'
 import { GatewayProcesses } from '../../../src/streaming/gateway/gateway-processes.ts'
-import type { FromGatewayProcess, ToGatewayProcess } from '../../../src/streaming/gateway/process-messages.ts'
 import type { ConnectionPart, ConnectionRequest } from '../../../src/streaming/gateway/served-connections.ts'
 import { captureLog } from '../../support/captured-log.ts'
+import { FakeProcess } from '../../support/fake-process.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
-
-/** A process that answers pings, unless it is frozen, and questions as the test says. */
-class FakeProcess extends EventEmitter {
-  pid: number | undefined
-  connected = true
-  exitCode = null
-  signalCode: string | null = null
-  readonly written: Buffer[] = []
-  readonly stdio: readonly (Duplex | null)[]
-  readonly received: ToGatewayProcess[] = []
-  isFrozen = false
-  answers: Readonly<Record<string, unknown>> = {}
-
-  constructor(pid: number | undefined) {
-    super()
-    this.pid = pid
-    const { written } = this
-    const pipe = new Duplex({
-      read: () => undefined,
-      write(bytes, _encoding, done) {
-        written.push(bytes)
-        done()
-      },
-    })
-    this.stdio = [null, null, null, null, pipe]
-  }
-
-  send(message: ToGatewayProcess): void {
-    this.received.push(message)
-    if (this.isFrozen) return
-    if (message.type === 'ping') this.tell({ type: 'pong' })
-    if (message.type === 'question' && message.name in this.answers) {
-      this.tell({ type: 'answer', number: message.number, answer: this.answers[message.name] })
-    }
-  }
-
-  tell(message: FromGatewayProcess): void {
-    this.emit('message', message)
-  }
-
-  count(total: number, ...clients: [string, number][]): void {
-    const holders = clients.map(([id, connections]) => [id, { connections, subscriptions: 2 * connections }] as const)
-    this.tell({ type: 'counts', counts: { total, holders } })
-  }
-
-  /** The others' connections, as it was sent them last. */
-  get others() {
-    const last = this.received.findLast((message) => message.type === 'others')
-    if (last?.type !== 'others') return undefined
-    const { total, holders } = last.counts
-    for (const [, { connections, subscriptions }] of holders) expect(subscriptions).toBe(2 * connections)
-    return { total, clients: holders.map(([id, { connections }]) => [id, connections]) }
-  }
-
-  types(): string[] {
-    return this.received.map(({ type }) => type)
-  }
-
-  disconnect(): void {
-    this.end(0, null)
-  }
-
-  kill(signal: string): void {
-    this.end(null, signal)
-  }
-
-  end(code: number | null, signal: string | null): void {
-    this.signalCode = signal
-    this.connected = false
-    this.emit('exit', code, signal)
-  }
-}
 
 let clock: VirtualClock
 let started: FakeProcess[]
@@ -262,6 +188,47 @@ describe('connections at several processes', () => {
     void processes.drain(30)
     clock.advance(30_000)
     expect(started).toHaveLength(2)
+  })
+})
+
+describe('the metrics of all processes', () => {
+  const registries = [createMetricsRegistry(), createMetricsRegistry(), createMetricsRegistry()]
+  const counters = registries.map((registry) => {
+    const registers = [registry]
+    new Gauge({ name: 'open', help: 'h', registers }).set(10)
+    new Histogram({ name: 'seconds', help: 'h', buckets: [1], registers }).observe(0.5)
+    return new Counter({ name: 'closes_total', help: 'h', labelNames: ['cause'], registers })
+  })
+
+  async function measure(): Promise<string> {
+    for (const [number, each] of started.entries()) {
+      const metrics = await registries[number]?.getMetricsAsJSON()
+      each.answers = { measure: { metrics, subscribers: new Map() } }
+    }
+    const measuring = processes.measure()
+    clock.advance(1_000)
+    return metricsText((await measuring).metrics)
+  }
+
+  test('the counts of a gateway process that ends or answers late stay in the sums, and its gauges go with it', async () => {
+    counters[0]?.inc({ cause: 'executionGap' }, 3)
+    counters[1]?.inc({ cause: 'executionGap' }, 2)
+    const before = await measure()
+    expect(before).toContain('closes_total{cause="executionGap"} 5')
+    process(FIRST).isFrozen = true
+    expect(await measure()).toBe(before)
+    process(FIRST).kill('SIGKILL')
+    const after = await measure()
+    expect(after).toContain('closes_total{cause="executionGap"} 5')
+    expect(after).toContain('seconds_count 2')
+    expect(after).toContain('open 10')
+    clock.advance(500)
+    process(2).tell({ type: 'ready' })
+    counters[2]?.inc({ cause: 'executionGap' })
+    const restarted = await measure()
+    expect(restarted).toContain('closes_total{cause="executionGap"} 6')
+    expect(restarted).toContain('seconds_bucket{le="1"} 3')
+    expect(restarted).toContain('open 20')
   })
 })
 
