@@ -29,6 +29,9 @@ export function createMetricsRegistry(): MetricsRegistry {
 /** A registry's values at one time, which can be sent to another process. */
 export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
+/** Each process has the whole limit, so the alert is about the one that is nearest to it. */
+const WORST = { process_open_fds: 'max', process_max_fds: 'min' } as const
+
 /**
  * Several processes' metrics as one text: sums, or whatever is more meaningful. The first process counts as the main
  * one.
@@ -39,11 +42,15 @@ export function metricsText(snapshots: readonly MetricsSnapshot[]): Promise<stri
     ...metric,
     name: metric.name.replace(/_total$/, ''),
     // Values that cannot be added, such as the start time, come from the first process.
-    aggregator: metric.aggregator === 'omit' ? ('first' as const) : metric.aggregator,
+    aggregator: metric.aggregator === 'omit' ? ('first' as const) : worstOf(metric),
   })
   const registry = AggregatorRegistry.aggregate<OpenMetricsContentType>(snapshots.map((metrics) => metrics.map(named)))
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   return registry.metrics()
+}
+
+function worstOf({ name, aggregator }: MetricsSnapshot[number]): MetricsSnapshot[number]['aggregator'] {
+  return name in WORST ? WORST[name as keyof typeof WORST] : aggregator
 }
 
 /**

@@ -1,5 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../../../src/platform/base/metrics.ts'
+import {
+  createMetricsRegistry,
+  type MetricsRegistry,
+  metricsText,
+  observeProcess,
+} from '../../../src/platform/base/metrics.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 let clock: VirtualClock
@@ -58,4 +63,16 @@ test('a scrape at once after another one repeats its values', async () => {
   clock.standStill(600)
   expect(await lag('max')).toEqual({ max: 500 })
   expect(await lag('max')).toEqual({ max: 500 })
+})
+
+test('the open files of several processes are those of the one nearest to its limit', async () => {
+  const metrics = await registry.getMetricsAsJSON()
+  const withFiles = (open: number, max: number) =>
+    metrics.map((metric) => {
+      const value = { process_open_fds: open, process_max_fds: max }[metric.name]
+      return value === undefined ? metric : { ...metric, values: [{ value, labels: {} }] }
+    })
+  const text = await metricsText([withFiles(40, 1_024), withFiles(1_000, 1_024)])
+  expect(text).toMatch(/^process_open_fds 1000$/m)
+  expect(text).toMatch(/^process_max_fds 1024$/m)
 })
