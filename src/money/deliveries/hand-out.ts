@@ -163,15 +163,15 @@ async function lockDue<Tables>(
   { channel, defaultChannel, assets, parties, isRecent }: HandOut,
   limit: number,
 ): Promise<readonly DueRow[]> {
+  const isGivenUp = sql<boolean>`(channel is not distinct from 'webhook' and coalesce(${isOverdue}, false))`
   // Not clock_timestamp(), because it is volatile and cannot bound an index scan.
   const { rows } = await sql<DueRow>`
-    select ${rowColumns}, next_attempt_at as due_at,
-      channel is not distinct from 'webhook' and coalesce(${isOverdue}, false) as is_overdue
+    select ${rowColumns}, next_attempt_at as due_at, ${isGivenUp} as is_overdue
     from deliveries
     where next_attempt_at <= statement_timestamp() and ${isRecent} and ${isKnown}
       and coalesce(channel, ${defaultChannel}) = ${channel}
       and ${assets ? sql<boolean>`asset = any(${assets}::text[])` : sql<boolean>`true`}
-      and ${parties ? hasReadableParties(sql`orchestration_id`, parties.key) : sql<boolean>`true`}
+      and (${parties ? hasReadableParties(sql`orchestration_id`, parties.key) : sql<boolean>`true`} or ${isGivenUp})
     order by next_attempt_at, id limit ${limit} ${unlessLocked}
   `.execute(transaction)
   return rows

@@ -159,7 +159,7 @@ export async function deliveryTexts<Tables>(
     join deliveries as record on record.id = wanted.id
     order by wanted.number
   `.execute(tables)
-  return await textsWithParties(tables, rows, key)
+  return await textsWithParties(tables, rows, key, 'sent')
 }
 
 /**

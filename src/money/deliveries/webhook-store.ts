@@ -74,7 +74,7 @@ export async function takeDue<Tables>(
   `.execute(transaction)
   const dueAtOf = new Map(handedOut.map(({ id, dueAt }) => [id, dueAt]))
   const ids = rows.flatMap(({ orchestrationId }) => orchestrationId ?? [])
-  const parties = await partiesOf(transaction, ids, key)
+  const parties = await partiesOf(transaction, ids, key, 'sent')
   return rows.map(({ orchestrationId, body, ...row }) => {
     // The stored body is not encrypted, so it does not contain them. They never change.
     const withData = `${withParties(body.slice(0, -1), parties.get(orchestrationId ?? ''))}}`

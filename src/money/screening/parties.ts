@@ -38,8 +38,11 @@ export interface PartiesSettings {
 /** None are accepted. */
 export const NO_PARTIES: PartiesSettings = { isScreening: false, encryptionKey: undefined }
 
-/** How they are read: `kept` in a change request's record, which is not encrypted, names them without what they say. */
-export type PartiesForm = 'shown' | 'kept'
+/**
+ * How they are read: `kept` in a change request's record, which is not encrypted, names them without what they say.
+ * What another key has encrypted is left out of both. `sent` to hook and executor never leaves anything out.
+ */
+export type PartiesForm = 'shown' | 'kept' | 'sent'
 
 /** For a call that shows a record. */
 export function partiesFormFor(request: FastifyRequest): PartiesForm {
@@ -100,35 +103,40 @@ export async function copyParties<Tables>(
   await storeParties(transaction, [{ id: to, sealed: (id) => (key as EncryptionKey).encrypt(bytes, rowOf(id)) }])
 }
 
+/** The first characters of what this key has encrypted. No text has those without a key. */
+function startOf(key: EncryptionKey | undefined): string {
+  return `tg1.${key?.id ?? ''}.`
+}
+
 /**
  * The parties' JSON texts, by movement. Those without parties are absent.
  *
- * @throws {Problem} 503 without the key with which they were encrypted
+ * @throws {Problem} 503 without the key with which they were encrypted, when they are sent
  */
 export async function partiesOf<Tables>(
   tables: Kysely<Tables>,
   ids: readonly string[],
-  key?: EncryptionKey | undefined,
-  form: PartiesForm = 'shown',
+  key: EncryptionKey | undefined,
+  form: PartiesForm,
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<{ readonly movement_id: string; readonly bound_to: string; readonly parties: string }>`
     select movement_id, coalesce(destination_id, movement_id) as bound_to, parties
     from movement_parties where movement_id = any(${[...ids]}::uuid[])
   `.execute(tables)
+  const read = form === 'sent' ? rows : rows.filter(({ parties }) => parties.startsWith(startOf(key)))
   return new Map(
-    rows.map(({ movement_id, bound_to, parties }) => {
+    read.map(({ movement_id, bound_to, parties }) => {
       const text = openParties(parties, bound_to, key)
-      return [movement_id, form === 'shown' ? text : keptText(text)]
+      return [movement_id, form === 'kept' ? keptText(text) : text]
     }),
   )
 }
 
-/** Whether the movement with this id has no parties, or parties encrypted with this key. */
+/** Whether the movement with this id has no parties, or parties that this key can decrypt. */
 export function hasReadableParties(id: RawBuilder<unknown>, key: EncryptionKey | undefined): RawBuilder<boolean> {
   return sql<boolean>`not exists (
-    select from movement_parties
-    where movement_id = ${id} and split_part(parties, '.', 2) is distinct from ${key?.id ?? null}::text
+    select from movement_parties where movement_id = ${id} and not starts_with(parties, ${startOf(key)})
   )`
 }
 

@@ -76,7 +76,7 @@ async function carryOut(
 ): Promise<void> {
   const { db, kinds, settings, encryptionKey, requests, log } = options
   const { id, kind, screeningId, movementId, attempt } = question
-  const body = bodyOf(question, await partiesOf(db.tables(), [movementId], encryptionKey))
+  const body = bodyOf(question, await partiesOf(db.tables(), [movementId], encryptionKey, 'sent'))
   const answer = answerOf(await postSigned(settings(), { id, body }, options), id)
   const recorded = await transactionWithRetries(db, (transaction) =>
     recordAnswer(transaction, kinds, question, answer, repeatSeconds),

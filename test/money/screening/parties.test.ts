@@ -1,5 +1,6 @@
 /** The parties of movements: accepted only while they are screened, encrypted, and passed to hook and executor. */
 import { describe, expect, it } from 'vitest'
+import { EncryptionKey } from '../../../src/access/clients/encryption-key.ts'
 import { claimDeliveries } from '../../../src/money/deliveries/reports.ts'
 import { takeDue } from '../../../src/money/deliveries/webhook-store.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
@@ -90,6 +91,28 @@ describe('a payment with parties', () => {
     )
     const { items } = (await stand.node.operator('POST', '/deliveries/claim', claim)).body
     expect(items).toMatchObject([{ orchestration_id: ids[0], parties: PARTIES, attempt: 1 }])
+  })
+
+  it('a payment whose parties a lost key has encrypted waits without stopping others, and can be failed', async () => {
+    const lost = await stand.pay({ parties: PARTIES })
+    const other = await stand.pay({ parties: PARTIES })
+    await stand.ask()
+    const text = (EncryptionKey.parse('ab'.repeat(32)) as EncryptionKey).encrypt(
+      Buffer.from(JSON.stringify(PARTIES)),
+      `movement_parties.parties/${lost}`,
+    )
+    await sql`update movement_parties set parties = ${text} where movement_id = ${lost}`.execute(stand.node.db.tables())
+    expect(await stand.handOut()).toEqual([other])
+    const waiting = await stand.node.operator('GET', `/deliveries?orchestration_id=${lost}`)
+    expect(waiting.body.items).toMatchObject([{ status: 'WAITING' }])
+    const [{ id }] = waiting.body.items
+    const shown = await stand.node.operator('GET', `/deliveries/${id}`)
+    expect(shown.status, shown.text).toBe(200)
+    expect(shown.body.parties).toBeUndefined()
+    expect((await stand.orchestration(lost)).status).toBe('PROCESSING')
+    const failed = await stand.node.operator('POST', `/deliveries/${id}/fail`, { attempt: 0, reason: 'lost parties' })
+    expect(failed.status, failed.text).toBe(200)
+    expect((await stand.orchestration(lost)).status).toBe('FAILED')
   })
 
   it('a payment’s parties are stored encrypted, and appear in no other column', async () => {
