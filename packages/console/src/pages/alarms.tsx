@@ -1,11 +1,15 @@
-/** What needs a person now: failed readiness checks, ledger differences, waiting work. */
+/**
+ * What needs a person now: failed readiness checks, ledger faults, and what the review's queue lists. Nothing is said to
+ * be well before everything was read.
+ */
 import type { Query } from '../base/api.ts'
 import { count, plural } from '../base/format.ts'
-import type { ListPath, Schema } from '../base/operator-api.ts'
-import { useGet } from '../base/resource.ts'
+import type { Schema } from '../base/operator-api.ts'
+import { type Resource, useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { Icon } from '../ui/icons.tsx'
+import { useSources, WAITING_MAX } from './review/queue.tsx'
 
 interface Alarm {
   readonly tone: 'bad' | 'warn' | 'info'
@@ -15,7 +19,9 @@ interface Alarm {
 }
 
 const REFRESH_MILLISECONDS = 15_000
-const WAITING_MAX = 100
+const STUCK: Query = { status: 'NEEDS_OPERATOR', limit: WAITING_MAX }
+/** The kinds with an alarm of their own. */
+const NAMED = ['Account', 'Rule', 'Unattributed deposit']
 const GUESSES: Query = { actor: 'unknown', limit: 200 }
 const GUESSES_MILLISECONDS = 3_600_000
 const GUESSES_USUAL = 10
@@ -29,23 +35,17 @@ export function Alarms({
 }) {
   const ledger = useGet(can('GET /ledger') ? '/ledger' : undefined, undefined, REFRESH_MILLISECONDS)
   const controls = useGet(can('GET /controls') ? '/controls' : undefined, undefined, REFRESH_MILLISECONDS)
-  const stuck = useWaiting('/deliveries', { status: 'NEEDS_OPERATOR' })
-  const accounts = useWaiting('/accounts', { summary_status: 'PENDING' })
-  const rules = useWaiting('/rules', { status: 'PENDING' })
-  const unattributed = useWaiting('/deposits', { unattributed: 'true', status: 'COMPLETED' })
+  const deliveries = useGet(can('GET /deliveries') ? '/deliveries' : undefined, STUCK, REFRESH_MILLISECONDS)
+  const sources = useSources()
+  const kinds = sources.flatMap(({ waiting }) => waiting.map(({ kind }) => kind))
+  const waiting = (kind: string) => kinds.filter((each) => each === kind).length
   const guesses = useGet(can('GET /audit') ? '/audit' : undefined, GUESSES, REFRESH_MILLISECONDS)
   if (overview === undefined) return null
   const alarms: readonly (Alarm | undefined)[] = [
     ...checkAlarms(overview, markets),
+    ...ledgerAlarms(ledger.document),
     alarm(
-      ledger.document?.differences.length ?? 0,
-      'bad',
-      'difference of the ledger',
-      'balances do not equal their postings',
-      '/doctor',
-    ),
-    alarm(
-      stuck,
+      deliveries.document?.items.length ?? 0,
       'bad',
       'delivery',
       'the outcome of the payment is unknown',
@@ -53,19 +53,22 @@ export function Alarms({
       'deliveries',
     ),
     alarm(
-      unattributed,
+      waiting('Unattributed deposit'),
       'warn',
       'unattributed deposit',
       'assign it to a profile, or return it',
       '/money/deposits?unattributed=true',
     ),
-    alarm(accounts, 'info', 'account', 'to review', '/review/accounts', 'accounts'),
-    alarm(rules, 'info', 'rule', 'to approve', '/review/rules'),
+    alarm(waiting('Account'), 'info', 'account', 'to review', '/review/accounts', 'accounts'),
+    alarm(waiting('Rule'), 'info', 'rule', 'to approve', '/review/rules'),
+    alarm(kinds.filter((kind) => !NAMED.includes(kind)).length, 'info', 'more record', 'in the queue', '/review'),
     pausedAlarm(controls.document),
     ...guessAlarms(guesses.document?.items ?? []),
   ]
-  const shown = alarms.filter((each) => each !== undefined)
+  const resources = [ledger, controls, deliveries, guesses, ...sources.map(({ resource }) => resource)]
+  const shown = [...alarms, unreadAlarm(resources)].filter((each) => each !== undefined)
   if (shown.length === 0) {
+    if (resources.some(({ isLoading, document }) => isLoading && document === undefined)) return null
     return (
       <p class="all-well">
         <Icon name="check" /> Nothing needs attention: all checks pass, and nothing waits for a person.
@@ -86,10 +89,22 @@ export function Alarms({
   )
 }
 
-/** How many records wait, up to one page of the list. */
-function useWaiting(path: ListPath, query: Query): number {
-  const list = useGet(can(`GET ${path}`) ? path : undefined, { ...query, limit: WAITING_MAX }, REFRESH_MILLISECONDS)
-  return list.document?.items.length ?? 0
+/** What the ledger's metric and readiness report too. */
+function ledgerAlarms(ledger: Schema<'Ledger'> | undefined): readonly (Alarm | undefined)[] {
+  if (ledger === undefined) return []
+  const { differences, changed_postings, overdue } = ledger
+  const path = '/doctor'
+  const late = { tone: 'bad', text: 'Ledger', detail: 'balances were not compared for an hour', path } as const
+  return [
+    alarm(differences.length, 'bad', 'difference of the ledger', 'balances or transfers are wrong', path),
+    alarm(changed_postings.length, 'bad', 'changed range', 'of postings that had been read', path),
+    overdue ? late : undefined,
+  ]
+}
+
+function unreadAlarm(resources: readonly Resource<unknown>[]): Alarm | undefined {
+  const problem = resources.find((resource) => resource.problem !== undefined)?.problem
+  return problem && { tone: 'warn', text: 'Not everything could be read', detail: problem.message }
 }
 
 function alarm(

@@ -35,7 +35,7 @@ interface Source {
 
 const REFRESH_MILLISECONDS = 15_000
 /** Per list. Older ones come first, so the rest appears when these are decided. */
-const WAITING_MAX = 100
+export const WAITING_MAX = 100
 
 export function QueuePage() {
   const sources = useSources()
@@ -99,7 +99,8 @@ function QueueTable({ items }: { readonly items: readonly Waiting[] }) {
   )
 }
 
-function useSources(): readonly Source[] {
+/** The lists, of which a page shows all or counts some. */
+export function useSources(): readonly Source[] {
   return [
     useSource('/accounts', { summary_status: 'PENDING' }, ({ id, created_at, customer_id, identity_id }) => ({
       kind: 'Account',
@@ -153,7 +154,8 @@ function useSource<Path extends ListPath>(
   query: Query,
   waitingOf: (item: ItemOf<Path>) => Waiting | undefined,
 ): Source {
-  const resource = useGet(can(`GET ${path}`) ? path : undefined, { ...query, limit: WAITING_MAX }, REFRESH_MILLISECONDS)
+  const oldest = { ...query, order: 'ASC', limit: WAITING_MAX }
+  const resource = useGet(can(`GET ${path}`) ? path : undefined, oldest, REFRESH_MILLISECONDS)
   const page = resource.document as { items: readonly ItemOf<Path>[]; next_page_cursor?: string } | undefined
   return {
     // Without the permission nothing is loaded, so there is nothing to wait for.

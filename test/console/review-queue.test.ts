@@ -1,0 +1,90 @@
+/** What the console reads of what waits for a person, and says about it: its components, called without a browser. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+
+const PATHS = ['accounts', 'rules', 'destinations', 'screening', 'deposits', 'orchestrations', 'change-requests']
+const WELL = { differences: [], changed_postings: [], overdue: false, balances: 3 }
+const OVERVIEW = { checks: [{ name: 'store', ok: true, detail: 'ok' }] }
+
+let read: URL[]
+let answers: Record<string, object | undefined>
+let run: (component: () => unknown) => Promise<string>
+
+beforeAll(async () => {
+  const place = { pathname: '/console/review', search: '', hash: '', origin: 'http://console' }
+  vi.stubGlobal('location', place)
+  vi.stubGlobal('window', { location: place, history: {}, matchMedia: () => ({ matches: false }) })
+  vi.stubGlobal('document', { hidden: false })
+  vi.stubGlobal('sessionStorage', { getItem: () => null })
+  vi.stubGlobal('BroadcastChannel', class {})
+  vi.stubGlobal('fetch', async (address: string) => {
+    const url = new URL(address, 'http://console')
+    read.push(url)
+    const answer = answers[url.pathname.replace('/admin/v1/', '')]
+    return new Response(JSON.stringify(answer ?? { code: 'unavailable', detail: 'the store is slow' }), {
+      status: answer === undefined ? 503 : 200,
+    })
+  })
+  const { h, render } = await import('preact')
+  const { sessionState } = await import('../../packages/console/src/base/session.ts')
+  const allows = [...PATHS, 'deliveries', 'ledger', 'controls'].map((path) => `GET /${path}`)
+  sessionState.value = { kind: 'open', session: { allows } } as unknown as typeof sessionState.value
+  run = async (component) => {
+    let result: unknown
+    const place = { childNodes: [], nodeType: 1 } as never
+    // It draws nothing, so it needs no document.
+    render(
+      h(() => {
+        result = component()
+        return null
+      }, {}),
+      place,
+    )
+    await vi.waitFor(() => expect(read.length).toBeGreaterThan(5))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    render(null, place)
+    return JSON.stringify(result) ?? ''
+  }
+})
+
+// Other test files run in this process.
+afterAll(() => vi.unstubAllGlobals())
+
+beforeEach(() => {
+  read = []
+  const lists = [...PATHS, 'deliveries'].map((path) => [path, { items: [] }] as const)
+  const paused = { assets: [], networks: [], pairs: [], deliveries: false }
+  answers = { ...Object.fromEntries(lists), ledger: WELL, controls: { paused } }
+})
+
+/** The console's own configuration has the types of its pages. */
+async function page(name: string): Promise<Readonly<Record<string, (properties?: object) => unknown>>> {
+  return await import(join(import.meta.dirname, `../../packages/console/src/pages/${name}.tsx`))
+}
+
+async function alarms(): Promise<string> {
+  const { Alarms } = await page('alarms')
+  return await run(() => Alarms?.({ overview: OVERVIEW, markets: [] }))
+}
+
+test('the review queue asks each list for its oldest records, because it shows only one page of it', async () => {
+  const { useSources } = await page('review/queue')
+  await run(() => useSources?.())
+  expect(read.map(({ searchParams }) => searchParams.get('order'))).toEqual(read.map(() => 'ASC'))
+})
+
+test('the overview says that nothing needs attention only when everything was read and nothing waits', async () => {
+  expect(await alarms()).toContain('Nothing needs attention')
+  answers['change-requests'] = { items: [{ id: 'a', created_at: '', requested_by: 'operator:a', summary: 'pay' }] }
+  expect(await alarms()).toContain('1 more record')
+  answers['change-requests'] = undefined
+  expect(await alarms()).toContain('Not everything could be read')
+})
+
+test.each([
+  ['a changed range of postings', { changed_postings: [{ first_id: '1', last_id: '2' }] }, '1 changed range'],
+  ['an overdue comparison', { overdue: true }, 'balances were not compared for an hour'],
+])('the overview shows %s of the ledger', async (_, changes, text) => {
+  answers.ledger = { ...WELL, ...changes }
+  expect(await alarms()).toContain(text)
+})
