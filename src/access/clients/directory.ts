@@ -127,7 +127,7 @@ export class Directory {
   /** Whether a valid token has been revoked: by itself, with all its client's tokens, or with its key. */
   isRevoked(token: TokenIdentity): boolean {
     if (this.#revokedTokens.has(token.tokenId) || this.#revokedKeyIds.has(token.keyId)) return true
-    // Not by the time of issue where another is known: the issuer's clock may have been ahead.
+    // Not by the time of issue, where the token names a revocation: its issuer's clock may be ahead.
     return (token.validFromSeconds ?? token.issuedAtSeconds) < (this.clientOf(token)?.tokensValidFromSeconds ?? 0)
   }
 

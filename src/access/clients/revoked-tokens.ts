@@ -71,7 +71,8 @@ export async function revokeToken(
 /**
  * Revokes every token issued to a client until now. A token names the last such revocation that its issuer knew, so no
  * clock matters. For tokens that name none, issue times are compared: they are whole seconds, so the first one accepted
- * again is the next second by the store's clock. Covered single revocations are deleted, except for tokens from a node
+ * again is the next second by the store's clock. A node that has not read the revocation yet grants tokens that are
+ * revoked too. Covered single revocations are deleted, except for tokens from a node
  * whose clock is fast.
  */
 export async function revokeAllTokens(

@@ -30,12 +30,14 @@ export interface EventReader {
 export class EventsExpired extends Error {
   override name = 'EventsExpired'
   readonly oldestSequence: bigint
+  readonly last: bigint | undefined
 
   /** @param last the last sequence, where the requested one is later */
   constructor(oldestSequence: bigint, last?: bigint) {
     const isEarlier = last === undefined ? '' : `, and the last one ${last}`
     super(`the oldest event kept has the sequence ${oldestSequence}${isEarlier}`)
     this.oldestSequence = oldestSequence
+    this.last = last
   }
 }
 

@@ -23,7 +23,7 @@ import { type Page, readPage } from '../../platform/store/page.ts'
 import type { EncryptionKey } from '../clients/encryption-key.ts'
 import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { OwnCall } from './own-calls.ts'
-import { openedBody, sealedBody, withoutParties } from './requested-parties.ts'
+import { openedBody, readableBody, sealedBody, withoutParties } from './requested-parties.ts'
 import { refuseOwn, requireRequester } from './requesters.ts'
 import type { SeenRecord } from './seen-records.ts'
 import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
@@ -145,7 +145,7 @@ export async function requestChange(
   const present = await pending.where('call', '=', call).where('subject', '=', subject).executeTakeFirstOrThrow()
   const document = documentOf(present, nowMilliseconds)
   const isOwn = present.requested_by === name
-  if (isOwn && isDeepStrictEqual(openedBody(present.body, present.id, encryptionKey), body))
+  if (isOwn && isDeepStrictEqual(readableBody(present.body, present.id, encryptionKey), body))
     return { document: { ...document, body }, isNew: false }
   throw new Problem('already_exists', 'a request for this call waits for its confirmation', {
     meta: { existing: document },

@@ -43,7 +43,7 @@ import {
 } from './change-requests.ts'
 import type { OwnCall, OwnCalls } from './own-calls.ts'
 import { issueOf, newCredential } from './requested-credentials.ts'
-import { openedBody, withoutParties } from './requested-parties.ts'
+import { readableBody, withoutParties } from './requested-parties.ts'
 import { changesBetween, type SeenRecord, versionOf } from './seen-records.ts'
 import { CHANGE_REQUEST_STATUSES, type OperatorTables } from './tables.ts'
 
@@ -258,9 +258,10 @@ export function registerChangeRequestRoutes(app: FastifyInstance, options: FourE
     const { document, storedBody, record, isOpen } = await getRequest(db, idOf(request.params.id), now())
     // Only the deciding roles may see some of the record's and the body's members.
     if (!mayCall(operatorOf(request).role, document.call)) return document
-    const body = openedBody(storedBody, document.id, encryptionKey)
-    const seen = record === undefined ? { body } : { body, record }
-    if (!isOpen) return { ...document, ...seen }
+    const body = readableBody(storedBody, document.id, encryptionKey)
+    const seen = { ...(body === undefined ? {} : { body }), ...(record === undefined ? {} : { record }) }
+    // Without the version it cannot be confirmed: the parties were not seen.
+    if (!isOpen || body === undefined) return { ...document, ...seen }
     const current = await ownCalls.readRecord(app, operatorOf(request), document)
     const changes = record === undefined || current === undefined ? [] : changesBetween(record, current)
     return { ...document, ...seen, changes, version: versionOf(current) }

@@ -1,7 +1,7 @@
 /**
- * The parties in a requested call's body: people's names and addresses, which the store never has unencrypted. They are
- * encrypted with their request, and shown and carried out by the request alone: lists and the audit trail leave them
- * out, and have an empty object in their place.
+ * The parties in a requested call's body: people's names and addresses. They are stored encrypted with their request (an
+ * earlier version's are not), and shown and carried out by the request alone: lists and the audit trail leave them out,
+ * and have an empty object in their place.
  */
 import { isObject, type JsonObject } from '../../platform/base/json-value.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -30,6 +30,16 @@ export function openedBody(body: JsonObject, requestId: string, key: Key): JsonO
       throw error
     }
   })
+}
+
+/** The stored body as it was sent. Undefined without the key with which its parties were encrypted. */
+export function readableBody(body: JsonObject, requestId: string, key: Key): JsonObject | undefined {
+  try {
+    return openedBody(body, requestId, key)
+  } catch (error) {
+    if (error instanceof Problem) return undefined
+    throw error
+  }
 }
 
 export function withoutParties(body: JsonObject): JsonObject {

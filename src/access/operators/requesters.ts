@@ -32,9 +32,13 @@ export async function requireRequester(
 ): Promise<void> {
   const lost = await lostAccess(queries, request)
   if (lost === undefined) return
-  throw new Problem('invalid_state', `${request.requested_by}, who has requested this, ${lost}: decline the request`, {
-    meta: { current: 'requester_without_access' },
-  })
+  throw new Problem(
+    'invalid_state',
+    `${request.requested_by}, who has requested this, ${lost}: the request can no longer be confirmed`,
+    {
+      meta: { current: 'requester_without_access' },
+    },
+  )
 }
 
 async function lostAccess(

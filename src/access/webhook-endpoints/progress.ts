@@ -19,6 +19,12 @@ export interface Round extends RoundResult {
   readonly disabled?: string
 }
 
+/**
+ * An object refused this often keeps its delay when its endpoint recovers: its event may be refused for good, and would
+ * be repeated with each recovery.
+ */
+const RECOVERED_ATTEMPTS_MAX = 10
+
 /** Returns whether the endpoint was disabled. */
 export async function recordRound<Tables>(
   transaction: Transaction<Tables>,
@@ -109,7 +115,8 @@ async function changeBacklogs<Tables>(
   }
   if (isRecovered) {
     await sql`
-      update webhook_backlogs set next_attempt_at = clock_timestamp() where endpoint_id = ${id}
+      update webhook_backlogs set next_attempt_at = clock_timestamp()
+      where endpoint_id = ${id} and attempts < ${RECOVERED_ATTEMPTS_MAX}
     `.execute(transaction)
   }
 }

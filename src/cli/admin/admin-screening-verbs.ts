@@ -43,7 +43,7 @@ export const SCREENING_NOUNS: readonly AdminNoun[] = [
           { flags: '--note <text>', description: 'why', isRequired: true },
           {
             flags: '--revision <number>',
-            description: 'the revision printed by show: later terms are not decided about',
+            description: 'the revision printed by show: other terms are refused',
             read: integer,
           },
         ],

@@ -65,9 +65,10 @@ export async function changeControls<Tables>(
       updated_at: sql<string>`date_trunc('milliseconds', clock_timestamp())`,
     })
     .execute()
-  const detail = { paused: wanted, ...confirmed }
+  const document = await readRow(ours)
+  const detail = { paused: document.paused, ...confirmed }
   await writeAudit(transaction, { actor, action: 'controls.change', subject: 'controls', detail })
-  return { document: await readRow(ours), isChanged: true }
+  return { document, isChanged: true }
 }
 
 /** Locks the controls until the transaction ends and returns them. */

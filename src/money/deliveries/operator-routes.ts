@@ -85,11 +85,12 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
       const claimer = { actor: operatorActor(request), executor: executorName(operatorOf(request)) }
       const { lease_seconds } = request.body
       const hasWebhook = options.hasWebhook()
-      await write(async (transaction) => {
+      return await write(async (transaction) => {
         await refuseForeignDelivery(transaction, operatorOf(request), id)
         await claimDelivery(transaction, owners, claimer, id, lease_seconds, hasWebhook)
+        // Nothing is claimed when the parties cannot go with it.
+        return await deliveryDocument(transaction, id, encryptionKey, 'sent')
       })
-      return await deliveryDocument(db.tables(), id, encryptionKey)
     },
   )
   registerReports(app, options, write)

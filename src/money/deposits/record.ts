@@ -5,6 +5,7 @@
  */
 import { newId } from '../../platform/base/ids.ts'
 import type { Transaction } from '../../platform/store/db.ts'
+import { refuseOtherDecimals } from '../ledger/assets.ts'
 import type { ConvertSettings } from '../orchestrations/convert.ts'
 import { storeParties } from '../screening/parties.ts'
 import { type Arrived, findArrived, NOWHERE, type Owner, ownersOf, type Place } from './attribution.ts'
@@ -54,7 +55,13 @@ export async function recordReports<Tables>(
 ): Promise<readonly Outcome[]> {
   const { assets } = settings.conversions
   const decimalsOf: DecimalsOf = (asset) => assets.find(({ symbol }) => symbol === asset)?.decimals
-  const [known, found] = await Promise.all([lockKnown(transaction, reports), findArrived(transaction, reports)])
+  const reported = assets.filter(({ symbol }) => reports.some(({ asset }) => asset === symbol))
+  const [known, found] = await Promise.all([
+    lockKnown(transaction, reports),
+    findArrived(transaction, reports),
+    // Amounts in other units would conflict with the known ones.
+    refuseOtherDecimals(transaction, reported),
+  ])
   const present = await asPresentTerms(transaction, reports, known, decimalsOf)
   const steps = reports.map((report, index) => stepOf(report, known[index], present[index] as Report))
   const places = new Map(reports.map((report, index) => [report, found[index]]))

@@ -5,7 +5,7 @@
  */
 import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
-import { type Kysely, sql } from '../../platform/store/sql.ts'
+import { type Kysely, type RawBuilder, sql } from '../../platform/store/sql.ts'
 
 /** The table `ledger_assets`, as the query builder sees it. The migration `ledger` defines it. */
 interface LedgerAssetsTables {
@@ -27,12 +27,15 @@ export async function ensureLedgerAssets<Tables>(
   transaction: Transaction<Tables>,
   assets: readonly LedgerAsset[],
 ): Promise<readonly string[]> {
-  if ((await otherDecimals(transaction, assets)).length > 0) {
-    // Whoever stores the first amount reads the decimals after writing it, so either side sees the other.
-    await sql`lock table deposits, balances, limit_overrides in share mode`.execute(transaction)
-  }
   const faults = await decimalsFaults(transaction, assets)
   if (faults.length > 0) return faults
+  if ((await otherDecimals(transaction, assets)).length > 0) {
+    // Whoever stores the first amount reads the decimals after writing it, so either side sees the other. What was stored
+    // since the faults were read is found by an index: other writers wait meanwhile.
+    await sql`lock table deposits, balances, limit_overrides in share mode`.execute(transaction)
+    const late = await faultsWhere(transaction, assets, HAS_NEW_AMOUNTS)
+    if (late.length > 0) return late
+  }
   await sql`
     insert into ledger_assets (symbol, decimals)
     select symbol, decimals from ${listed(assets)}
@@ -44,21 +47,38 @@ export async function ensureLedgerAssets<Tables>(
 }
 
 /** The faults that `ensureLedgerAssets` would return. Read-only. */
-export async function decimalsFaults<Tables>(
+export function decimalsFaults<Tables>(
   tables: Kysely<Tables>,
   assets: readonly LedgerAsset[],
 ): Promise<readonly string[]> {
-  // A pending deposit without a profile has an amount, but no balance, posting or transfer.
+  return faultsWhere(tables, assets, HAS_AMOUNTS)
+}
+
+/** A pending deposit without a profile has an amount, but no balance, posting or transfer. */
+const HAS_AMOUNTS = sql<boolean>`(
+  exists (select from balances where asset = symbol)
+  or exists (select from transfers where asset = symbol)
+  or exists (select from deposits where asset = symbol)
+  or exists (select from postings where asset = symbol)
+  or exists (select from limit_overrides where asset = symbol)
+)`
+/** A deposit without a profile has no creation time. */
+const HAS_NEW_AMOUNTS = sql<boolean>`(
+  exists (select from balances where asset = symbol)
+  or exists (select from limit_overrides where asset = symbol)
+  or exists (select from deposits where asset = symbol and created_at is null)
+  or exists (select from deposits where asset = symbol and created_at > statement_timestamp() - interval '1 minute')
+)`
+
+async function faultsWhere<Tables>(
+  tables: Kysely<Tables>,
+  assets: readonly LedgerAsset[],
+  hasAmounts: RawBuilder<boolean>,
+): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly symbol: string; readonly wanted: number; readonly known: number }>`
     select symbol, wanted.decimals as wanted, known.decimals as known
     from ledger_assets as known join ${listed(assets)} using (symbol)
-    where known.decimals <> wanted.decimals and (
-      exists (select from balances where asset = symbol)
-      or exists (select from transfers where asset = symbol)
-      or exists (select from deposits where asset = symbol)
-      or exists (select from postings where asset = symbol)
-      or exists (select from limit_overrides where asset = symbol)
-    )
+    where known.decimals <> wanted.decimals and ${hasAmounts}
     order by symbol collate "C"
   `.execute(tables)
   return rows.map(

@@ -10,6 +10,7 @@ import type { Log } from '../../platform/base/log.ts'
 import { Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { Throttle } from '../../platform/base/throttle.ts'
 import type { Db } from '../../platform/store/db.ts'
+import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { ensureLedgerAssets, type LedgerAsset, readDecimals } from './assets.ts'
 import { writeCheckpoints } from './checkpoints.ts'
 import { LedgerComparison, type LedgerDifference } from './comparison.ts'
@@ -207,7 +208,7 @@ export class LedgerUpkeep {
    * @returns the faults from `ensureLedgerAssets`
    */
   async register(assets: readonly LedgerAsset[]): Promise<readonly string[]> {
-    return await this.#options.db.transaction(async (transaction) => {
+    return await transactionWithRetries(this.#options.db, async (transaction) => {
       const faults = await ensureLedgerAssets(transaction, assets)
       this.#decimals = await readDecimals(transaction)
       return faults

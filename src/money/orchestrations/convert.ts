@@ -90,10 +90,12 @@ export async function convertBatch<Tables>(
   await putOffWork(transaction, claimsOf(waiting), waiting.map(retrySecondsOf))
   await finishWork(transaction, claimsOf(steps.filter((step) => !isPutOff(step))))
   await writeMovements(transaction, done)
-  const isWritten = (symbol: string) => done.some(({ row }) => row.destinationAsset === symbol)
+  // A failure may follow from a source amount that was read in other units.
+  const isUsed = (symbol: string) =>
+    steps.some((step) => !isPutOff(step) && [step.row.sourceAsset, step.row.destinationAsset].includes(symbol))
   await refuseOtherDecimals(
     transaction,
-    settings.pricing.assets.filter(({ symbol }) => isWritten(symbol)),
+    settings.pricing.assets.filter(({ symbol }) => isUsed(symbol)),
   )
   const count = (kind: Outcome['kind']) => steps.filter(({ outcome }) => outcome.kind === kind).length
   const completed = done.filter(({ row }) => 'profile' in row.destination).length

@@ -168,7 +168,7 @@ function createConnections(
     unfinished_bytes: new Throttle(clock, CUT_LOG_MILLISECONDS),
   } satisfies Record<CutReason, Throttle>
   for (const reason of Object.keys(throttles)) observed.cuts.inc({ listener, reason }, 0)
-  // An alert needs a sum before the first internal error, whose own series begins at 1.
+  // An alert needs a sample before the first internal error, whose own series begins at 1.
   observed.requests.inc({ listener, method: 'none', route: 'none', status: 500 }, 0)
   const connections = new Connections({
     clock,

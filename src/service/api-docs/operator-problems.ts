@@ -82,7 +82,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict', 'ambiguous_payment', 'outside_binding'],
   'POST /orchestrations/:id/release': ['record_changed'],
-  'POST /orchestrations/:id/retry': ['insufficient_funds'],
+  'POST /orchestrations/:id/retry': ['insufficient_funds', 'encryption_key_missing'],
   'POST /ledger/entries': ['already_exists', 'insufficient_funds', 'invalid_state', 'not_found'],
   'POST /ledger/entries/:id/reverse': ['invalid_state'],
   'GET /limits': ['not_found'],

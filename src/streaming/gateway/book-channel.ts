@@ -127,7 +127,11 @@ export class BookChannel implements MarketChannel {
     const isHeld = state.position !== NONE && heldView !== view
     subscription.heldView = isHeld ? heldView : undefined
     // The client may be given its old depth again before it holds another book.
-    if (state.position === NONE) subscription.receiptsFrom = undefined
+    if (state.position === NONE) {
+      subscription.receiptsFrom = undefined
+      // A book that is too old has a cursor of the view before.
+      state.cursor = NONE
+    }
     if (isHeld) this.#demandLater(subscription, state.position)
   }
 

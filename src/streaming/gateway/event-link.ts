@@ -18,7 +18,7 @@ interface EventCalls {
 
 type EventAnswer =
   | { readonly answer: unknown }
-  | { readonly oldestSequence: bigint }
+  | { readonly oldestSequence: bigint; readonly last: bigint | undefined }
   | { readonly unavailable: string }
   | { readonly failure: string }
 
@@ -91,7 +91,7 @@ export class LinkedEvents implements EventSource {
       })
       this.#calls.delete(number)
       if ('answer' in answer) return answer.answer as EventCalls[Name]['answer']
-      if ('oldestSequence' in answer) throw new EventsExpired(answer.oldestSequence)
+      if ('oldestSequence' in answer) throw new EventsExpired(answer.oldestSequence, answer.last)
       if ('unavailable' in answer) throw new StoreUnavailable(answer.unavailable)
       throw new Error(answer.failure)
     })
@@ -134,7 +134,7 @@ export class EventsForProcess {
       const call = name === 'start' ? this.#source.start(customerId, after) : this.#source.read(customerId, after ?? 0n)
       return { answer: await call }
     } catch (error) {
-      if (error instanceof EventsExpired) return { oldestSequence: error.oldestSequence }
+      if (error instanceof EventsExpired) return { oldestSequence: error.oldestSequence, last: error.last }
       if (error instanceof StoreUnavailable) return { unavailable: error.message }
       return { failure: String(error) }
     }

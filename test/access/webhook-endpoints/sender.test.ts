@@ -352,7 +352,7 @@ it('the endpoint of a disabled client is disabled, and that of a disabled custom
   expect(stand.names('/')).toEqual([])
 })
 
-it('a client counts as the store has it, not as this node knows it', async () => {
+it('the sender reads the state of a client from the store, not from the directory of its node', async () => {
   const { customerId } = await stand.node.newCustomer()
   const tables = stand.node.db.tables()
   // Without the change that nodes read.

@@ -61,14 +61,15 @@ export function Alarms({
     ),
     alarm(waiting('Account'), 'info', 'account', 'to review', '/review/accounts', 'accounts'),
     alarm(waiting('Rule'), 'info', 'rule', 'to approve', '/review/rules'),
-    alarm(kinds.filter((kind) => !NAMED.includes(kind)).length, 'info', 'more record', 'in the queue', '/review'),
+    alarm(kinds.filter((kind) => !NAMED.includes(kind)).length, 'info', 'other record', 'in the queue', '/review'),
     pausedAlarm(controls.document),
     ...guessAlarms(guesses.document?.items ?? []),
   ]
   const resources = [ledger, controls, deliveries, guesses, ...sources.map(({ resource }) => resource)]
   const shown = [...alarms, unreadAlarm(resources)].filter((each) => each !== undefined)
   if (shown.length === 0) {
-    if (resources.some(({ isLoading, document }) => isLoading && document === undefined)) return null
+    const isUnread = resources.some(({ isLoading, document }) => isLoading && document === undefined)
+    if (isUnread || sources.some(({ hasMore }) => hasMore)) return null
     return (
       <p class="all-well">
         <Icon name="check" /> Nothing needs attention: all checks pass, and nothing waits for a person.

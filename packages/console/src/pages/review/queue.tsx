@@ -44,6 +44,7 @@ export function QueuePage() {
   const shown = all
     .filter((each) => kind === '' || each.kind === kind)
     .sort((left, right) => left.since.localeCompare(right.since))
+  const hasMore = sources.some((source) => source.hasMore)
   const isLoading = sources.some(
     ({ resource: { document, problem } }) => document === undefined && problem === undefined,
   )
@@ -59,7 +60,10 @@ export function QueuePage() {
       <Card flush>
         {isLoading && <Loading />}
         {!isLoading && shown.length === 0 && (
-          <Empty icon="check" title="Nothing waits for a person">
+          <Empty
+            icon="check"
+            title={hasMore ? `Nothing among ${WAITING_MAX} of each list` : 'Nothing waits for a person'}
+          >
             Accounts, destinations, rules, held money and requests for a second person appear here.
           </Empty>
         )}
@@ -68,7 +72,7 @@ export function QueuePage() {
           <footer class="pager">
             <span class="quiet num">
               {plural(shown.length, 'record')}
-              {sources.some(({ hasMore }) => hasMore) ? `, at most ${WAITING_MAX} of each list` : ', all of them'}
+              {hasMore ? `, at most ${WAITING_MAX} of each list` : ', all of them'}
             </span>
           </footer>
         )}
@@ -136,7 +140,8 @@ export function useSources(): readonly Source[] {
       destination: screening.destination as Place | undefined,
     })),
     useSource('/deposits', { secondary_status: 'HELD' }, heldDepositWaiting),
-    useSource('/deposits', { unattributed: 'true', status: 'COMPLETED' }, depositWaiting),
+    // The newest first: reversed deposits without a profile stay in this list for ever.
+    useSource('/deposits', { unattributed: 'true', status: 'COMPLETED', order: 'DESC' }, unattributedDepositWaiting),
     useSource('/orchestrations', { waiting_for: 'HOLD' }, orchestrationWaiting),
     useSource('/orchestrations', { waiting_for: 'OPERATOR' }, orchestrationWaiting),
     useSource('/change-requests', { status: 'PENDING' }, (request) => ({
@@ -154,8 +159,8 @@ function useSource<Path extends ListPath>(
   query: Query,
   waitingOf: (item: ItemOf<Path>) => Waiting | undefined,
 ): Source {
-  const oldest = { ...query, order: 'ASC', limit: WAITING_MAX }
-  const resource = useGet(can(`GET ${path}`) ? path : undefined, oldest, REFRESH_MILLISECONDS)
+  const first = { order: 'ASC', ...query, limit: WAITING_MAX }
+  const resource = useGet(can(`GET ${path}`) ? path : undefined, first, REFRESH_MILLISECONDS)
   const page = resource.document as { items: readonly ItemOf<Path>[]; next_page_cursor?: string } | undefined
   return {
     // Without the permission nothing is loaded, so there is nothing to wait for.
@@ -168,6 +173,11 @@ function useSource<Path extends ListPath>(
 /** A deposit that waits for the answer of the screening hook needs no person. One that was rejected does. */
 function isAnsweredByHook({ gates = [] }: ItemOf<'/deposits'>): boolean {
   return gates.length > 0 && gates.every(({ code, detail }) => code === 'SCREENING' && !detail.includes('REJECT'))
+}
+
+/** One that is held is in another list. One that was reversed needs nothing more. */
+function unattributedDepositWaiting(deposit: ItemOf<'/deposits'>): Waiting | undefined {
+  return deposit.secondary_status === undefined ? depositWaiting(deposit) : undefined
 }
 
 function heldDepositWaiting(deposit: ItemOf<'/deposits'>): Waiting | undefined {
