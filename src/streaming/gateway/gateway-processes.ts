@@ -167,6 +167,11 @@ export class GatewayProcesses implements ServedConnections {
   async #measure(counted: Counted): Promise<Questions['measure']['answer'] | undefined> {
     const answer = (await counted.process.ask('measure', undefined))?.answer
     if (answer !== undefined) counted.metrics = answer.metrics
+    // One that ended during a drain has no connections any more.
+    else if (!counted.process.isRunning && counted.metrics !== undefined) {
+      this.#endedCounts = addCounts(this.#endedCounts, counted.metrics)
+      counted.metrics = undefined
+    }
     return answer
   }
 

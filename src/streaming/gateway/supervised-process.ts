@@ -137,6 +137,10 @@ export class SupervisedProcess {
     }
   }
 
+  get isRunning(): boolean {
+    return this.#process !== undefined
+  }
+
   /** Ends its listener, and its connections spread over `seconds`. Resolves when none is left. */
   drain(seconds: number): Promise<void> {
     this.#isStopping = true

@@ -48,6 +48,9 @@ const OF_STEP: Readonly<Record<PublicationStep['outcome'], MessageOutcome>> = {
   refused: 'refused',
 }
 
+/** Time between a wrong SNAPSHOT and the next request for one. */
+const ASK_AGAIN_MILLISECONDS = 1_000
+
 /** A message after `head` that broke a rule, and the lines that sent it so. */
 interface Refusal {
   readonly head: PublicationPosition | undefined
@@ -162,14 +165,23 @@ export class IngestMarket {
     this.#count('refused')
     this.#logRefusal(publisher, problemText(problem))
     publisher.reject(this.symbol, problemText(problem))
-    if (problem.isSnapshot) this.#asked.delete(publisher)
+    if (problem.isSnapshot) this.#askAgainLater(publisher, problemText(problem))
     const { head, trusted } = this.#lines
     if (trusted.length === 0) this.#apply(this.#reader.refuse(problem))
     else {
-      if (this.#refusal?.head !== head) this.#refusal = { head, problem, lines: new Set() }
-      this.#refusal?.lines.add(publisher)
+      if (this.#refusal === undefined || !isSamePosition(this.#refusal.head, head)) {
+        this.#refusal = { head, problem, lines: new Set() }
+      }
+      this.#refusal.lines.add(publisher)
     }
     this.#notice()
+  }
+
+  /** A publisher that always answers with a wrong SNAPSHOT is not asked without a pause. */
+  #askAgainLater(publisher: Publisher, reason: string): void {
+    this.#options.clock.schedule(ASK_AGAIN_MILLISECONDS, () => {
+      if (!this.#isStopped && this.#asked.has(publisher)) this.#ask(publisher, reason)
+    })
   }
 
   countRejected(): void {
@@ -292,7 +304,7 @@ export class IngestMarket {
     const refusal = this.#refusal
     if (refusal === undefined) return
     const { head, trusted } = this.#lines
-    const isPassed = head !== refusal.head || trusted.length === 0
+    const isPassed = !isSamePosition(head, refusal.head) || trusted.length === 0
     if (!isPassed && !trusted.every((line) => refusal.lines.has(line))) return
     this.#refusal = undefined
     if (!isPassed) this.#apply(this.#reader.refuse(refusal.problem))
@@ -324,4 +336,9 @@ export class IngestMarket {
       this.#notice()
     })
   }
+}
+
+/** A SNAPSHOT may state the same position again. */
+function isSamePosition(left: PublicationPosition | undefined, right: PublicationPosition | undefined): boolean {
+  return left?.epoch === right?.epoch && left?.seq === right?.seq
 }

@@ -69,7 +69,8 @@ const CHECK_MILLISECONDS = 1_000
 const TICK_MILLISECONDS = 4
 
 /** A publisher's other addresses follow. */
-const NONE_HERE = 'this process writes none of the client’s markets: publish to the feed group’s other processes'
+const NONE_HERE =
+  'this process writes none of the client’s markets: publish to the feed group’s other processes, or configure one with the source ingest'
 
 /** Options missing from the type declarations. */
 interface UndeclaredOptions {

@@ -67,6 +67,8 @@ it('a change request stores the parties of its record and its body encrypted, an
   const address = await newAddress({ node, customer, profileId: '' }, account.profileId)
   const payment = await stand.pay({ parties })
   const deposit = (await node.operator('POST', '/deposits', reportOf(address, { parties }))).body
+  // The hook's answers change the records.
+  await stand.ask()
   const delivery = (await node.operator('GET', `/deliveries?orchestration_id=${payment}`)).body.items[0]
   stand.set({ 'operator.four_eyes': ['deposits', 'settlements'] })
   const comment = 'as agreed'

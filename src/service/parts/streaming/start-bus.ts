@@ -81,14 +81,14 @@ export function startBus(
   const exporter = startExport(parts, link, { writers, replicas })
   const reports = new MarketReports(parts.clock, (symbol) => replicas.replicaOf(symbol)?.market)
   const importer = startImport(parts, link, { replicas, positions, reports }, onLaterEpoch)
-  /** By symbol: the functions that end sending the market. */
   const sendingEnds = new Map<string, () => void>()
-  const followed = startFollowing(parts, link, importer, { replicas, reports })
+  const followed = startFollowing(parts, link, importer, { replicas, reports, onLaterEpoch })
   const change: LinkedMarkets['change'] = ({ removed, added }) => {
     for (const symbol of removed) {
       unheard.delete(symbol)
       sendingEnds.get(symbol)?.()
       sendingEnds.delete(symbol)
+      passOnEpoch(reports, symbol, onLaterEpoch)
       reports.forget(symbol)
       importer.forget(symbol)
     }
@@ -138,12 +138,30 @@ export function startBus(
   }
 }
 
+/** Passes on a market's reported epoch: without a follower it is known from reports alone. */
+function passOnEpoch(
+  reports: MarketReports,
+  symbol: string,
+  onLaterEpoch: (symbol: string, epoch: string) => void,
+): void {
+  const epoch = reports.epochOf(symbol)
+  if (epoch !== undefined) onLaterEpoch(symbol, epoch)
+}
+
 /** Nothing is dropped before the hub exists: `FollowedMarkets.start`. */
 function startFollowing(
   { clock, current, lifecycle, metrics }: BusParts,
   link: NatsLink,
   importer: BusImport,
-  { replicas, reports }: { readonly replicas: MarketReplicas; readonly reports: MarketReports },
+  {
+    replicas,
+    reports,
+    onLaterEpoch,
+  }: {
+    readonly replicas: MarketReplicas
+    readonly reports: MarketReports
+    readonly onLaterEpoch: (symbol: string, epoch: string) => void
+  },
 ): FollowedMarkets {
   let pinned = { config: current.config, symbols: followsAlways(current.config) }
   const followed = new FollowedMarkets({
@@ -155,6 +173,8 @@ function startFollowing(
     },
     follow(symbol) {
       const { market, instant } = replicas.replicaOf(symbol) as Replica
+      // The market's last leader may have ended before this process follows it.
+      passOnEpoch(reports, symbol, onLaterEpoch)
       return both(link.follow(symbol), importer.add(market, instant.milliseconds))
     },
   })

@@ -175,7 +175,7 @@ function isAnsweredByHook({ gates = [] }: ItemOf<'/deposits'>): boolean {
   return gates.length > 0 && gates.every(({ code, detail }) => code === 'SCREENING' && !detail.includes('REJECT'))
 }
 
-/** One that is held is in another list. One that was reversed needs nothing more. */
+/** A held one is in another list, a reversed one needs nothing more. */
 function unattributedDepositWaiting(deposit: ItemOf<'/deposits'>): Waiting | undefined {
   return deposit.secondary_status === undefined ? depositWaiting(deposit) : undefined
 }
