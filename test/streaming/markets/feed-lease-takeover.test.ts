@@ -76,6 +76,8 @@ describe.skipIf(!hasPostgres)('a feed lease (needs PostgreSQL)', () => {
   it.each(['both', 'answers'] as const)(
     'a feed lease follows a holder that is cut off (%s), and deposes it when its epoch is heard or read',
     async (direction) => {
+      // Epochs count over all groups.
+      await sql`delete from feed_leases`.execute(db.tables())
       const group = `cut off: ${direction}`
       const leader = await contendThroughProxy(group)
       await leader.journal.until(/^taken 1$/)
