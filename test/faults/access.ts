@@ -39,7 +39,7 @@ export const ACCESS_FAULTS: readonly Fault[] = [
   {
     name: 'second-person',
     wrong: 'An operator confirms the own request.',
-    file: 'src/access/operators/change-requests.ts',
+    file: 'src/access/operators/requesters.ts',
     text: "if (requested_by === name) throw refuse('a second operator must confirm what one has requested')",
     replacement: '',
     suite: 'test/access/operators/four-eyes.test.ts',

@@ -26,7 +26,10 @@ it('messages received over lossy links, failovers, restarts and reloads agree wi
     }
   }
   note(`seeds ${first} to ${first + seeds.length - 1}: ${JSON.stringify(sum)}`)
-  for (const [name, count] of Object.entries(sum)) expect(count, name).toBeGreaterThan(seeds.length * 5)
+  // Few are unreached: a process signs no book that it withdrew itself.
+  const { unreached, ...reached } = sum
+  expect(unreached).toBeGreaterThan(seeds.length)
+  for (const [name, count] of Object.entries(reached)) expect(count, name).toBeGreaterThan(seeds.length * 5)
 })
 
 /** The messages of each client with the extended protocol. */
