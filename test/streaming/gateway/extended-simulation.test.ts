@@ -14,7 +14,7 @@ import { SETTINGS, StreamSimulation, testMarket, WatchedTransport } from '../../
 const CORPUS: readonly number[] = [204_734_591, 205_649_966, 437_053_760]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = seedOf(1)
-const seeds = [...CORPUS, ...Array.from({ length: long ? 400 : 7 }, (_, index) => first + index)]
+const seeds = [...CORPUS, ...Array.from({ length: long ? 150 : 7 }, (_, index) => first + index)]
 
 const TYPES = ['market_data', 'market_data.top_of_book', 'execution_data'] as const
 const MARKETS = ['AAAUSD', 'BBBUSD'] as const

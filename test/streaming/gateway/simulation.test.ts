@@ -8,7 +8,7 @@ import { SETTINGS, type SimulatedClient, StreamSimulation, testMarket } from '..
 const CORPUS: readonly number[] = [204_734_770]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = seedOf(1)
-const seeds = [...CORPUS, ...Array.from({ length: long ? 400 : 12 }, (_, index) => first + index)]
+const seeds = [...CORPUS, ...Array.from({ length: long ? 150 : 12 }, (_, index) => first + index)]
 /** For runs that vary what others cover already. */
 const fewer = long ? seeds : seeds.slice(0, 10)
 
