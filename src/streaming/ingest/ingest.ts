@@ -339,7 +339,7 @@ export class Ingest {
     for (const post of this.#posts.values()) {
       if (closeCauseOf(directory, post.token) === undefined) post.permit(publishedMarkets(directory, post.token))
       else {
-        post.end('access revoked')
+        post.end('access revoked', new Problem('disabled', 'the client may not publish any more'))
         this.#forgetPost(post)
       }
     }

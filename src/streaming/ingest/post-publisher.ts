@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { TickBudget } from '../../platform/base/tick-budget.ts'
 import { Problem } from '../../platform/http/problem.ts'
+import { handshakeUnavailable } from '../../platform/http/websocket-handshake.ts'
 import { LARGE_MESSAGE_BYTES } from '../sources/publication/large-message.ts'
 import type { PublishedMessage } from '../sources/publication/message.ts'
 import { type IngestMarkets, readMessage } from './ingest-markets.ts'
@@ -65,7 +66,8 @@ export class PostPublisher implements Publisher {
   #current: PostState | undefined
   #onReleased: (() => void)[] = []
   #isHeld = false
-  #isEnded = false
+  /** The answer to requests in progress, when its lines have ended. */
+  #refusal: Problem | undefined
   #silence: Timer | undefined
 
   /** @param onSilent called when its lines have ended after 15 seconds without a message */
@@ -134,7 +136,7 @@ export class PostPublisher implements Publisher {
 
   /** Whether no message may be taken now, and no part of one be read. */
   #mustWait(): boolean {
-    if (this.#isEnded) throw new Problem('disabled', 'the client may not publish any more')
+    if (this.#refusal !== undefined) throw this.#refusal
     return this.#isHeld || !this.#host.budget.hasTime()
   }
 
@@ -155,9 +157,9 @@ export class PostPublisher implements Publisher {
     for (const resolve of this.#onReleased.splice(0)) resolve()
   }
 
-  /** Ends its lines at once. Requests in progress fail. */
-  end(reason: string): void {
-    this.#isEnded = true
+  /** Ends its lines at once. Requests in progress are refused: unless told otherwise, they may be repeated. */
+  end(reason: string, refusal = handshakeUnavailable(reason)): void {
+    this.#refusal = refusal
     this.#silence?.cancel()
     this.#host.markets.leave(this, reason)
     this.released()

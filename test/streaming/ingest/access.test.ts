@@ -333,6 +333,26 @@ describe('POST /publish', () => {
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
+  it.each([
+    ['503 when another process leads', () => stage.ingest.close('another process leads'), 503, 'unavailable'],
+    ['503 after 15 seconds without a message', () => stage.clock.advance(15_000), 503, 'unavailable'],
+    ['403 when access is taken away', () => stage.change('engine', { enabled: false }), 403, 'disabled'],
+  ] as const)('a POST in progress is answered %s', async (_what, end, status, code) => {
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from(`${lines(engine.snapshot())}\n`))
+        await stage.until('the book', () => stage.market('BTCUSD').state === 'live')
+        end()
+        controller.enqueue(Buffer.from(`${lines(engine.step())}\n`))
+        controller.close()
+      },
+    })
+    const headers = { authorization: 'Bearer engine', 'content-type': 'application/x-ndjson' }
+    const response = await fetch(`${stage.url}/publish`, { method: 'POST', headers, body, duplex: 'half' })
+    expect([response.status, (await answerOf(response)).code]).toEqual([status, code])
+    expect(stage.market('BTCUSD').state).toBe('lost')
+  })
+
   it('the route POST /publish waits for the other line like a WebSocket', async () => {
     const client = await live()
     await post(lines(engine.snapshot()), 'other')
