@@ -47,9 +47,17 @@ export async function checkPassword(
     }
     const refusal = attempt.countCode()
     if (refusal !== undefined) throw attempt.failed(refusal, known)
-    const step = matchingStep(readTotpSecret(row.totp_secret, encryptionKey), totp, clock.wallInstant().milliseconds)
+    const step = matchingStep(secretOf(row.totp_secret), totp, clock.wallInstant().milliseconds)
     if (step === undefined) throw attempt.failed(loginFailed(), known)
     return { id: row.id, password: row.password, step }
+
+    function secretOf(stored: string): Buffer {
+      try {
+        return readTotpSecret(stored, encryptionKey)
+      } catch (error) {
+        throw error instanceof Problem ? attempt.failed(error, known) : error
+      }
+    }
   })
 }
 

@@ -2,6 +2,8 @@
 import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EncryptionKey } from '../../../src/access/clients/encryption-key.ts'
+import type { OperatorTables } from '../../../src/access/operators/tables.ts'
 import { type OperatorNode, openOperatorNode, Person, type Session, sessionOf } from './operator-node.ts'
 
 let node: OperatorNode
@@ -56,6 +58,19 @@ describe('a login', () => {
     for (const other of others) expect(other).toEqual(first)
     expect(node.failedLogins.length).toBe(6)
     expect(await node.metricsText()).toContain('tidegate_operator_logins_total{result="failed"} 6')
+    node.clock.advance(600_000)
+  })
+
+  it('a login is 503 when another key has encrypted the authenticator, and counts as failed', async () => {
+    const person = await newPerson()
+    const secret = EncryptionKey.parse('cd'.repeat(32))?.encrypt(Buffer.alloc(20), 'operators.totp_secret')
+    const operators = node.db.tables<OperatorTables>().updateTable('operators')
+    await operators.set({ totp_secret: secret }).where('name', '=', person.name).execute()
+    const failed = node.failedLogins.length
+    expect(codeOf(await tryLogin(person, {}))).toEqual([503, 'encryption_key_missing'])
+    expect(node.failedLogins.length).toBe(failed + 1)
+    // Without the right password, nothing tells.
+    expect(codeOf(await tryLogin(person, { password: 'something else' }))).toEqual([401, 'login_failed'])
     node.clock.advance(600_000)
   })
 
