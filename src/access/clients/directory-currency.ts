@@ -106,7 +106,7 @@ export class DirectoryCurrency {
     if (isStale)
       log.error(
         { 'auth.directory_stale_seconds': staleSeconds },
-        'this node can reach the store neither directly nor through another node: it refuses new connections until it can',
+        'this node reaches neither the store nor NATS, or another node reports newer customers and clients: it refuses new connections meanwhile',
       )
     else log.info({}, 'customers and clients are current again: new connections are accepted')
   }

@@ -152,7 +152,7 @@ function leaseCheck({ feedGroup, role, epoch, holderName, failures }: ObservedLe
 
 function directoryCheck({ directoryLoaded, directoryStale }: ReadinessInput): ReadinessCheck {
   const problem = directoryLoaded
-    ? 'customers and clients are not current: this node can reach the store neither directly nor through another node'
+    ? 'customers and clients are not current: this node reaches neither the store nor NATS, or another node reports newer ones'
     : 'customers and clients are not loaded yet'
   return check('directory', directoryLoaded && !directoryStale, problem)
 }

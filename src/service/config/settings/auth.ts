@@ -26,7 +26,7 @@ export const AUTH_SETTINGS = {
     min: 0,
     max: 86_400,
     meaning:
-      'a node that can learn about revocations neither from the store nor from another node refuses new streams after this time (0 = never). Default with `bus.url`: 60',
+      'a node that reaches neither the store nor NATS, or knows fewer revocations than another node, refuses new streams after this time (0 = never). Default with `bus.url`: 60',
   }),
   'auth.issuer': text({
     initial: '',
