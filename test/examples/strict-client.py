@@ -9,9 +9,12 @@ import logging
 import sys
 
 import websockets
-from stream import fetch_token
+from stream import HEADERS_ARGUMENT, fetch_token
 
 FRAMES = []
+# Version 14 replaced the client. Debian 12 has 10.4.
+IS_OLD = HEADERS_ARGUMENT == "extra_headers"
+Refused = websockets.InvalidStatusCode if IS_OLD else websockets.InvalidStatus
 
 
 class FrameLog(logging.Handler):
@@ -23,6 +26,22 @@ class FrameLog(logging.Handler):
 
 def say(check, **values):
     print(json.dumps({"check": check, **values}), flush=True)
+
+
+def request_headers(socket):
+    return socket.request_headers if IS_OLD else socket.request.headers
+
+
+def extensions(socket):
+    return socket.extensions if IS_OLD else socket.protocol.extensions
+
+
+def answer_of(socket):
+    return socket.response_headers if IS_OLD else socket.response.headers
+
+
+def refusal_of(refused):
+    return (refused.status_code, refused.headers) if IS_OLD else (refused.response.status_code, refused.response.headers)
 
 
 async def next_reply(socket):
@@ -42,16 +61,16 @@ async def main(path, market):
     with open(path, encoding="utf-8") as file:
         credentials = json.load(file)
     token, address = fetch_token(credentials), credentials["ws_url"] + "/"
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = {HEADERS_ARGUMENT: {"Authorization": f"Bearer {token}"}}
     logger = logging.getLogger("frames")
     logger.setLevel(logging.DEBUG)
     logger.addHandler(FrameLog())
     subscribe = json.dumps({"type": "subscribe", "channels": [{"type": "market_data", "params": {"market": market}}]})
 
     # The library offers permessage-deflate by default.
-    async with websockets.connect(address, extra_headers=headers, logger=logger) as socket:
-        offered = socket.request_headers.get("Sec-WebSocket-Extensions", "")
-        say("extension", offered=offered.split(";")[0], taken=[extension.name for extension in socket.extensions])
+    async with websockets.connect(address, **headers, logger=logger) as socket:
+        offered = request_headers(socket).get("Sec-WebSocket-Extensions", "")
+        say("extension", offered=offered.split(";")[0], taken=[extension.name for extension in extensions(socket)])
         third = len(subscribe) // 3
         await socket.send([subscribe[:third], subscribe[third : 2 * third], subscribe[2 * third :]])
         say("fragmented request", reply=await next_reply(socket))
@@ -71,7 +90,7 @@ async def main(path, market):
         say("close", code=socket.close_code, reason=socket.close_reason)
 
     async with websockets.connect(address, subprotocols=["tidegate.default", f"bearer.{token}"]) as socket:
-        say("subprotocol", selected=socket.subprotocol, answer=socket.response_headers.get_all("Sec-WebSocket-Protocol"))
+        say("subprotocol", selected=socket.subprotocol, answer=answer_of(socket).get_all("Sec-WebSocket-Protocol"))
         await socket.send(json.dumps({"type": "x" * 65536}))
         try:
             await socket.recv()
@@ -80,7 +99,7 @@ async def main(path, market):
 
     # A market whose snapshot the library has read whole when it finds it too large: behind what it has not read, it
     # would not notice how the connection ends.
-    async with websockets.connect(address, extra_headers=headers, max_size=1000) as socket:
+    async with websockets.connect(address, **headers, max_size=1000) as socket:
         await socket.send(subscribe.replace(market, "BTCUSD"))
         try:
             while True:
@@ -91,8 +110,9 @@ async def main(path, market):
     for name, protocols in {"bearer alone": [f"bearer.{token}"], "wrong token": ["tidegate.default", "bearer.x"]}.items():
         try:
             await websockets.connect(address, subprotocols=protocols)
-        except websockets.InvalidStatusCode as refused:
-            say(name, status=refused.status_code, challenge=refused.headers.get("WWW-Authenticate"))
+        except Refused as refused:
+            status, answered = refusal_of(refused)
+            say(name, status=status, challenge=answered.get("WWW-Authenticate"))
 
 
 asyncio.run(asyncio.wait_for(main(*sys.argv[1:3]), 200))
