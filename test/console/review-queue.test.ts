@@ -86,6 +86,20 @@ test('the review queue asks each list for its oldest records, because it shows o
   expect(read.map(({ searchParams }) => searchParams.get('order'))).toEqual(read.map(order))
 })
 
+test('the review queue lists a return of which nobody knows whether it was paid, and no payment twice', async () => {
+  const { useSources } = await page('review/queue')
+  const stuck = { customer_id: 'c', amount: '5', asset: 'USDC', updated_at: '', destination: {} }
+  answers.deliveries = {
+    items: [
+      { ...stuck, id: 'r1', deposit_id: 'd1' },
+      { ...stuck, id: 'p1', orchestration_id: 'o1' },
+    ],
+  }
+  const said = await run(() => useSources?.())
+  expect(said.match(/"path":"[^"]*"/g)).toEqual(['"path":"/money/deliveries/r1"'])
+  expect(said).toContain('it is not known whether the return was paid')
+})
+
 test('the overview says that nothing needs attention only when everything was read and nothing waits', async () => {
   expect(await alarms()).toContain('Nothing needs attention')
   answers['change-requests'] = { items: [{ id: 'a', created_at: '', requested_by: 'operator:a', summary: 'pay' }] }

@@ -21,7 +21,7 @@ interface Alarm {
 const REFRESH_MILLISECONDS = 15_000
 const STUCK: Query = { status: 'NEEDS_OPERATOR', limit: WAITING_MAX }
 /** The kinds with an alarm of their own. */
-const NAMED = ['Account', 'Rule', 'Unattributed deposit']
+const NAMED = ['Account', 'Rule', 'Unattributed deposit', 'Return']
 const GUESSES: Query = { actor: 'unknown', limit: 200 }
 const GUESSES_MILLISECONDS = 3_600_000
 const GUESSES_USUAL = 10

@@ -144,6 +144,7 @@ export function useSources(): readonly Source[] {
     useSource('/deposits', { unattributed: 'true', status: 'COMPLETED', order: 'DESC' }, unattributedDepositWaiting),
     useSource('/orchestrations', { waiting_for: 'HOLD' }, orchestrationWaiting),
     useSource('/orchestrations', { waiting_for: 'OPERATOR' }, orchestrationWaiting),
+    useSource('/deliveries', { status: 'NEEDS_OPERATOR' }, returnWaiting),
     useSource('/change-requests', { status: 'PENDING' }, (request) => ({
       kind: 'Second person',
       path: `/review/requests/${request.id}`,
@@ -204,6 +205,29 @@ function depositWaiting({
     customerId: customer_id,
     amount,
     asset,
+  }
+}
+
+/** An orchestration's payment is in the orchestrations' lists. */
+function returnWaiting({
+  id,
+  orchestration_id,
+  updated_at,
+  customer_id,
+  amount,
+  asset,
+  destination,
+}: ItemOf<'/deliveries'>): Waiting | undefined {
+  if (orchestration_id !== undefined) return undefined
+  return {
+    kind: 'Return',
+    path: `/money/deliveries/${id}`,
+    since: updated_at,
+    reason: 'it is not known whether the return was paid',
+    customerId: customer_id,
+    amount,
+    asset,
+    destination,
   }
 }
 
