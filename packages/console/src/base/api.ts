@@ -1,7 +1,7 @@
 /**
  * Operator API calls from the console: same origin, the session's cookie, and the page's secret. A failed call throws a
- * `Problem` with the service's text. So does a call that never reached the service, so pages have only one kind of
- * failure to show.
+ * `Problem` with the service's text. So does a call that never reached the service or was answered by a proxy, so pages
+ * have only one kind of failure to show.
  */
 import type { AnswerOf, BodyOf, CallsForTwo, ItemOf, ListPath, Method, PathOf, Schema } from './operator-api.ts'
 import { pageSecret } from './page-secret.ts'
@@ -115,6 +115,7 @@ async function send(method: Method, path: string, body?: unknown, signal?: Abort
   const secret = pageSecret()
   if (secret !== undefined) headers['x-csrf-token'] = secret
   let response: Response
+  let text: string
   try {
     response = await fetch(PREFIX + path, {
       method,
@@ -123,21 +124,22 @@ async function send(method: Method, path: string, body?: unknown, signal?: Abort
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
+    text = await response.text()
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new Problem({
-      code: 'unreachable',
-      detail: 'The service cannot be reached. Check that it runs, then try again.',
-    })
+    throw new Problem({ code: 'unreachable', detail: `The service cannot be reached. ${nextStep(method)}` })
   }
-  const text = await response.text()
   const document = parse(text)
+  if (document === undefined) {
+    const detail = `The answer (status ${response.status}) is not the service's but a proxy's. ${nextStep(method)}`
+    throw new Problem({ status: response.status, code: 'not_the_service', detail })
+  }
   if (response.status === 202) {
     const { request, ...issued } = document as Issued & { readonly request: Schema<'ChangeRequest'> }
     return { request, issued }
   }
   if (response.ok) return { document }
-  const problem = new Problem({ status: response.status, ...(document as ProblemDocument | undefined) })
+  const problem = new Problem({ status: response.status, ...(document as ProblemDocument) })
   if (ENDED.has(problem.code)) credentials.onEnded()
   throw problem
 }
@@ -177,10 +179,18 @@ export async function getAll<Path extends ListPath>(
   return { items: items.slice(0, max), isComplete: cursor === undefined && items.length <= max }
 }
 
-function parse(text: string): unknown {
-  if (text === '') return undefined
+/** After a call whose result is not known. A write may have been carried out. */
+function nextStep(method: Method): string {
+  return method === 'GET'
+    ? 'Check that it runs, then try again.'
+    : 'The change may have been made: check that it runs, and reload the page before you try again.'
+}
+
+/** The answer's document. Undefined for a text that the service does not send. */
+function parse(text: string): object | undefined {
   try {
-    return JSON.parse(text)
+    const document: unknown = JSON.parse(text)
+    return typeof document === 'object' && document !== null ? document : undefined
   } catch {
     return undefined
   }
