@@ -37,7 +37,12 @@ function Secret({
   readonly secret: ShownSecret
 }) {
   const element = useRef<HTMLDialogElement>(null)
+  const isTaken = useRef(false)
   useEffect(() => element.current?.showModal(), [])
+  const take = () => {
+    isTaken.current = true
+    element.current?.close()
+  }
   const copy = (text: string) =>
     navigator.clipboard.writeText(text).then(
       () => report('Copied'),
@@ -49,7 +54,9 @@ function Secret({
       aria-labelledby="secret-title"
       onCancel={(event) => event.preventDefault()}
       onClose={() => {
-        shown.value = undefined
+        // A browser asks at the first Escape only, and closes it at the next.
+        if (isTaken.current) shown.value = undefined
+        else element.current?.showModal()
       }}
     >
       <h2 id="secret-title">{title}</h2>
@@ -75,7 +82,7 @@ function Secret({
         >
           <Icon name="download" /> Save as file
         </button>
-        <button type="button" class="primary" onClick={() => element.current?.close()}>
+        <button type="button" class="primary" onClick={take}>
           I have it
         </button>
       </footer>

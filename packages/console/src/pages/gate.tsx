@@ -34,7 +34,14 @@ function GateDialog({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => element.current?.showModal(), [])
   return (
-    <dialog ref={element} class="gate-dialog" aria-label="Log in again" onCancel={(event) => event.preventDefault()}>
+    <dialog
+      ref={element}
+      class="gate-dialog"
+      aria-label="Log in again"
+      onCancel={(event) => event.preventDefault()}
+      // A browser asks at the first Escape only, and closes it at the next.
+      onClose={() => element.current?.showModal()}
+    >
       {children}
     </dialog>
   )

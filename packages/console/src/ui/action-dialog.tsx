@@ -1,6 +1,6 @@
 /**
  * The only dialog for actions. It states the consequence, asks for the call's values, and stays open with everything
- * typed when the service refuses. Where four eyes are required, it states that a second person has to confirm.
+ * typed when the service refuses. A refusal that arrives after it was closed is reported. Where four eyes are required, it states that a second person has to confirm.
  */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -123,6 +123,8 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
         report(text, 'bad')
         return
       }
+      // The person has closed it meanwhile.
+      if (element.current === null) return report(`${confirm}: ${error.message}`, 'bad')
       setProblem(error)
       setRefusal(error.code)
       setRunning(false)

@@ -1,4 +1,7 @@
-/** Short reports of completed actions, announced to screen readers and gone after some seconds. */
+/**
+ * Short reports, announced to screen readers. Those of completed actions are gone after some seconds, the others when
+ * the person dismisses them.
+ */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Icon } from './icons.tsx'
@@ -17,7 +20,7 @@ let lastId = 0
 export function report(content: ComponentChildren, tone: Toast['tone'] = 'good'): void {
   const id = ++lastId
   toasts.value = [...toasts.value.slice(-2), { id, content, tone }]
-  setTimeout(() => remove(id), SHOWN_MILLISECONDS)
+  if (tone === 'good') setTimeout(() => remove(id), SHOWN_MILLISECONDS)
 }
 
 function remove(id: number): void {

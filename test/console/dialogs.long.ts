@@ -1,0 +1,68 @@
+/** Dialogs in a browser that are closed at the wrong moment: nothing that the service has answered is lost with them. */
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHROMIUM } from '../support/foreign-programs.ts'
+import { type ConsoleStage, openConsoleStage } from './console-stage.ts'
+
+describe.skipIf(CHROMIUM.isSkipped)('dialogs that are closed at the wrong moment', () => {
+  let stage: ConsoleStage
+  let browser: Browser
+  beforeAll(async () => {
+    stage = await openConsoleStage()
+    browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await stage?.stop()
+  })
+
+  it('the console reports a refusal that arrives after its dialog was closed', async () => {
+    const { page, context } = await stage.person(browser, 'tom', 'treasurer')
+    const { id } = await stage.deposit('7.5', { asset: 'USDP' })
+    let close: () => void = () => undefined
+    const isClosed = new Promise<void>((resolve) => {
+      close = resolve
+    })
+    const problem = { status: 409, code: 'invalid_state', title: 'Conflict', detail: 'it was returned meanwhile' }
+    await page.route('**/admin/v1/deposits/*/hold', async (route) => {
+      await isClosed
+      await route.fulfill({ status: 409, contentType: 'application/problem+json', body: JSON.stringify(problem) })
+    })
+    await page.goto(`${stage.url}/money/deposits/${id}`)
+    await page.getByRole('button', { name: 'Hold', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill('asked by compliance')
+    await dialog.getByRole('button', { name: 'Hold', exact: true }).click()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    close()
+    await page.locator('.toast').getByText('Hold: it was returned meanwhile').waitFor()
+    await context.close()
+  })
+
+  it('the dialog with a secret stays open however often Escape is pressed', async () => {
+    const { page, context } = await stage.person(browser, 'alex', 'admin')
+    await page.goto(`${stage.url}/clients/${stage.customer.clientId}`)
+    await page.getByRole('button', { name: 'New secret' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
+    const secret = page.getByRole('dialog').locator('.secret-rows code').last()
+    await secret.waitFor()
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
+    expect(await secret.textContent()).toMatch(/^tgs_/)
+    await page.getByRole('dialog').getByRole('button', { name: 'I have it' }).click()
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
+  it('the login over a page stays open however often Escape is pressed', async () => {
+    const { page, context, call } = await stage.person(browser, 'vera', 'viewer')
+    await page.goto(`${stage.url}/markets`)
+    await page.getByRole('heading', { name: 'Markets', level: 1 }).waitFor()
+    expect((await call('DELETE', '/session')).status).toBe(200)
+    const login = page.getByRole('dialog').getByRole('heading', { name: 'Your session has ended' })
+    await login.waitFor()
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
+    expect(await login.isVisible()).toBe(true)
+    await context.close()
+  })
+})
