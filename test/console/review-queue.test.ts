@@ -14,7 +14,8 @@ beforeAll(async () => {
   const place = { pathname: '/console/review', search: '', hash: '', origin: 'http://console' }
   vi.stubGlobal('location', place)
   vi.stubGlobal('window', { location: place, history: {}, matchMedia: () => ({ matches: false }) })
-  vi.stubGlobal('document', { hidden: false })
+  const nothing = () => undefined
+  vi.stubGlobal('document', { hidden: false, addEventListener: nothing, removeEventListener: nothing })
   vi.stubGlobal('sessionStorage', { getItem: () => null })
   vi.stubGlobal('BroadcastChannel', class {})
   vi.stubGlobal('fetch', async (address: string) => {

@@ -1,6 +1,7 @@
 /**
  * Loading for components: one document (`useResource`) or a paginated list (`useList`). A failed reload keeps the
- * earlier content and reports the problem beside it. Repeated loading stops while the tab is hidden.
+ * earlier content and reports the problem beside it. Repeated loading stops while the tab is hidden, and begins again as
+ * soon as it is shown.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { get, getPage, type Page, Problem, type Query } from './api.ts'
@@ -37,7 +38,6 @@ export function useResource<Document>(
     if (key === undefined) return
     const abort = new AbortController()
     const run = async () => {
-      if (document.hidden && round > 0) return
       setState((before) => (before.key === key ? { ...before, isLoading: true } : { key, isLoading: true }))
       try {
         const loaded = await loadRef.current(abort.signal)
@@ -49,13 +49,14 @@ export function useResource<Document>(
       }
     }
     void run()
-    const timer =
-      everyMilliseconds === undefined
-        ? undefined
-        : setInterval(() => void (document.hidden || run()), everyMilliseconds)
+    if (everyMilliseconds === undefined) return () => abort.abort()
+    const repeat = () => void (document.hidden || run())
+    const timer = setInterval(repeat, everyMilliseconds)
+    document.addEventListener('visibilitychange', repeat)
     return () => {
       abort.abort()
       clearInterval(timer)
+      document.removeEventListener('visibilitychange', repeat)
     }
   }, [key, round, everyMilliseconds])
   const reload = useCallback(() => setRound((count) => count + 1), [])

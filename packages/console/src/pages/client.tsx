@@ -16,12 +16,13 @@ import { SCOPES } from './scopes.ts'
 const REFRESH_MILLISECONDS = 4_000
 
 export function ClientPage({ id }: { readonly id: string }) {
-  const client = useGet(`/clients/${id}`)
+  // New scopes replace all of them, so an old page would grant again what another person has removed since.
+  const client = useGet(`/clients/${id}`, undefined, REFRESH_MILLISECONDS)
   const connections = useGet('/connections', { client_id: id, limit: 200 }, REFRESH_MILLISECONDS)
   const plans = useGet('/plans').document?.items ?? []
   const { document, problem, reload } = client
-  if (problem !== undefined) return <ProblemNote problem={problem} retry={reload} />
-  if (document === undefined) return <Loading />
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { name, customer_id, enabled } = document
   return (
     <>
@@ -51,6 +52,7 @@ export function ClientPage({ id }: { readonly id: string }) {
         )}
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
         <ClientFacts client={document} />
         <div class="columns">

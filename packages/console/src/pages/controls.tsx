@@ -17,8 +17,11 @@ const KINDS: readonly (readonly [kind: Kind, label: string, hint: string])[] = [
   ['pairs', 'Pairs', 'written as SOURCE/DESTINATION, such as USDC/USD'],
 ]
 
+/** A change replaces a whole list, so an old page would resume what another person has paused since. */
+const REFRESH_MILLISECONDS = 4_000
+
 export function ControlsPage() {
-  const { document, problem, reload } = useGet('/controls')
+  const { document, problem, reload } = useGet('/controls', undefined, REFRESH_MILLISECONDS)
   return (
     <MoneyFrame>
       <div class="stack">

@@ -85,12 +85,12 @@ function askNewCustomer(): void {
 }
 
 export function CustomerPage({ id }: { readonly id: string }) {
-  const customer = useGet(`/customers/${id}`)
+  // New security contacts replace all of them, so an old page would remove what another person has added since.
+  const customer = useGet(`/customers/${id}`, undefined, REFRESH_MILLISECONDS)
   const clients = useList(`/customers/${id}/clients`, {})
   const connections = useGet('/connections', { customer_id: id, limit: 200 }, REFRESH_MILLISECONDS)
-  const { document } = customer
-  if (document === undefined)
-    return <NotLoaded title="Customer" back={BACK} problem={customer.problem} retry={customer.reload} />
+  const { document, problem, reload } = customer
+  if (document === undefined) return <NotLoaded title="Customer" back={BACK} problem={problem} retry={reload} />
   return (
     <>
       <PageHead
@@ -102,9 +102,10 @@ export function CustomerPage({ id }: { readonly id: string }) {
           </>
         }
       >
-        <CustomerActions customer={document} reload={customer.reload} />
+        <CustomerActions customer={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
         <Card>
           <Facts
@@ -143,7 +144,7 @@ export function CustomerPage({ id }: { readonly id: string }) {
         <ClientsCard list={clients} customer={document} />
         <ConnectionsCard connections={connections} clients={clients.items ?? []} />
         {can('GET /limits') && <LimitsCard id={id} name={document.name} />}
-        {can('GET /notices') && <SecurityContactsCard customer={document} reload={customer.reload} />}
+        {can('GET /notices') && <SecurityContactsCard customer={document} reload={reload} />}
         {can('GET /customers/:id/webhook-endpoints') && <WebhookEndpointsCard id={id} clients={clients.items ?? []} />}
         <div class="columns">
           <ProfilesCard id={id} />

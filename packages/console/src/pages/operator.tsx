@@ -5,7 +5,7 @@ import { useGet } from '../base/resource.ts'
 import { can, session } from '../base/session.ts'
 import { ask, type Field } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Card, Empty, Facts, NotLoaded, PageHead, Time } from '../ui/parts.tsx'
+import { Card, Empty, Facts, NotLoaded, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
@@ -32,6 +32,7 @@ export function OperatorPage({ name }: { readonly name: string }) {
         {kind === 'person' && <OperatorActions operator={document} reload={reload} />}
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={name} />
         <Card>
           <Facts

@@ -58,6 +58,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
         <OrchestrationActions orchestration={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
         {waiting_for !== undefined && (
           <p class="notice">

@@ -91,6 +91,7 @@ export function PlanPage({ name }: { readonly name: string }) {
         )}
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={name} />
         <Card>
           <Facts

@@ -55,6 +55,7 @@ export function ProfilePage({ id }: { readonly id: string }) {
     <>
       <PageHead title="Profile" back={BACK} lead={<Id of={id} />} />
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <Card
           title="Balances"
           flush

@@ -7,7 +7,19 @@ import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Badge, Card, Facts, Id, idFact, NotLoaded, PageHead, Status, Time, timeFact } from '../ui/parts.tsx'
+import {
+  Badge,
+  Card,
+  Facts,
+  Id,
+  idFact,
+  NotLoaded,
+  PageHead,
+  ProblemNote,
+  Status,
+  Time,
+  timeFact,
+} from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { showSecret } from './client-actions.tsx'
 
@@ -112,6 +124,7 @@ export function WebhookEndpointPage({ id }: { readonly id: string }) {
         {status !== 'DELETED' && <Actions endpoint={document} reload={changed} />}
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <EndpointFacts endpoint={document} />
         <Card title="Requests" note="kept for 14 days" flush>
           <ListTable

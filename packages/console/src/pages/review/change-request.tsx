@@ -10,7 +10,19 @@ import { href } from '../../base/router.ts'
 import { can, session } from '../../base/session.ts'
 import { ask } from '../../ui/action-dialog.tsx'
 import { Customer } from '../../ui/customer.tsx'
-import { Amount, Badge, Card, Facts, Id, Json, NotLoaded, PageHead, Status, timeFact } from '../../ui/parts.tsx'
+import {
+  Amount,
+  Badge,
+  Card,
+  Facts,
+  Id,
+  Json,
+  NotLoaded,
+  PageHead,
+  ProblemNote,
+  Status,
+  timeFact,
+} from '../../ui/parts.tsx'
 import { Exact, type Place, PlaceFacts } from '../../ui/place.tsx'
 import { Table } from '../../ui/table.tsx'
 
@@ -55,6 +67,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
         )}
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         {isOwn && isOpen && <p class="notice">You requested this: another person has to confirm it.</p>}
         <RequestFacts request={document} />
         {document.comment !== '' && (

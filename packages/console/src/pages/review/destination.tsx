@@ -6,7 +6,7 @@ import { can } from '../../base/session.ts'
 import { ask } from '../../ui/action-dialog.tsx'
 import { Customer, CustomerFilter } from '../../ui/customer.tsx'
 import { filterOf, SelectFilter } from '../../ui/filters.tsx'
-import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, Status, Time } from '../../ui/parts.tsx'
+import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Status, Time } from '../../ui/parts.tsx'
 import { Exact, type Place, PlaceFacts } from '../../ui/place.tsx'
 import { ListTable } from '../../ui/table.tsx'
 import { AuditCard } from '../audit.tsx'
@@ -116,6 +116,7 @@ export function DestinationPage({ id }: { readonly id: string }) {
         <DestinationActions destination={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
         <Card title="Where the money would go">
           <PlaceFacts of={placeOf(document)} />

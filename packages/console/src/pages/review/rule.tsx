@@ -5,7 +5,7 @@ import { useGet } from '../../base/resource.ts'
 import { can } from '../../base/session.ts'
 import { ask } from '../../ui/action-dialog.tsx'
 import { Customer } from '../../ui/customer.tsx'
-import { Card, Facts, Id, NotLoaded, PageHead, Status, Time } from '../../ui/parts.tsx'
+import { Card, Facts, Id, NotLoaded, PageHead, ProblemNote, Status, Time } from '../../ui/parts.tsx'
 import { PlaceFacts } from '../../ui/place.tsx'
 import { AuditCard } from '../audit.tsx'
 import { NotesCard } from '../notes.tsx'
@@ -32,6 +32,7 @@ export function RulePage({ id }: { readonly id: string }) {
         <RuleActions rule={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
         <Card>
           <Facts

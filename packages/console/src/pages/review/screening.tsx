@@ -7,7 +7,7 @@ import { can } from '../../base/session.ts'
 import { ask } from '../../ui/action-dialog.tsx'
 import { Customer, CustomerFilter } from '../../ui/customer.tsx'
 import { filterOf, SelectFilter } from '../../ui/filters.tsx'
-import { Amount, Card, Empty, Facts, Id, NotLoaded, PageHead, Status, Time } from '../../ui/parts.tsx'
+import { Amount, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Status, Time } from '../../ui/parts.tsx'
 import { type Place, PlaceFacts } from '../../ui/place.tsx'
 import { ListTable, Table } from '../../ui/table.tsx'
 import { AuditCard } from '../audit.tsx'
@@ -73,6 +73,7 @@ export function ScreeningPage({ id }: { readonly id: string }) {
         <ScreeningActions screening={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
         <Card>
           <Facts
