@@ -47,7 +47,7 @@ const ACTIONS: readonly DepositAction[] = [
     ],
     run: ({ id }, { profile_id, run_rules }) =>
       call('POST', `/deposits/${id}/assign`, {
-        profile_id: String(profile_id).trim(),
+        profile_id: shownText(profile_id),
         ...(run_rules === true ? { run_rules } : {}),
       }),
     fourEyes: 'deposits',
@@ -78,16 +78,12 @@ const ACTIONS: readonly DepositAction[] = [
       },
       REASON,
     ],
-    run: ({ id }, { amount, asset, profile_id, run_rules, reason }) => {
-      const profileId = String(profile_id).trim()
-      return call('POST', `/deposits/${id}/correct`, {
-        amount: String(amount).trim(),
-        asset: String(asset).trim(),
-        ...(profileId === '' ? {} : { profile_id: profileId }),
+    run: (deposit, { run_rules, reason, ...typed }) =>
+      call('POST', `/deposits/${deposit.id}/correct`, {
+        ...changedTerms(deposit, typed),
         ...(run_rules === true ? { run_rules } : {}),
         reason,
-      })
-    },
+      }),
     fourEyes: 'deposits',
   },
   {
@@ -157,16 +153,35 @@ const ACTIONS: readonly DepositAction[] = [
           ]),
       REASON,
     ],
-    run: ({ id, crypto }, { address, fiat_account_id, memo, reason }) =>
-      call('POST', `/deposits/${id}/return`, {
+    run: ({ id, crypto }, { address, fiat_account_id, memo, reason }) => {
+      const shownMemo = shownText(memo)
+      return call('POST', `/deposits/${id}/return`, {
         reason,
         ...(crypto === undefined
-          ? { fiat: { fiat_account_id, ...(memo === '' ? {} : { memo }) } }
-          : { crypto: { address: String(address).trim(), network: crypto.network } }),
-      }),
+          ? { fiat: { fiat_account_id: shownText(fiat_account_id), ...(shownMemo === '' ? {} : { memo: shownMemo }) } }
+          : { crypto: { address: shownText(address), network: crypto.network } }),
+      })
+    },
     fourEyes: 'settlements',
   },
 ]
+
+/** A typed text as the dialog repeats it, so that what was compared is what is sent. */
+function shownText(typed: Values[string] | undefined): string {
+  return String(typed ?? '').trim()
+}
+
+/**
+ * The terms that differ from the deposit's: an old page takes back no other person's correction of the others. All of
+ * them when none differs, which credits a reversed deposit again.
+ */
+function changedTerms(deposit: Schema<'Deposit'>, typed: Values): Readonly<Record<string, string>> {
+  const terms = (['amount', 'asset', 'profile_id'] as const)
+    .map((name) => [name, shownText(typed[name])] as const)
+    .filter(([name, text]) => name !== 'profile_id' || text !== '')
+  const changed = terms.filter(([name, text]) => text !== deposit[name])
+  return Object.fromEntries(changed.length === 0 ? terms : changed)
+}
 
 export function DepositActions({
   deposit,
