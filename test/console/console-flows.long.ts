@@ -252,6 +252,13 @@ describe.skipIf(CHROMIUM.isSkipped).each(LOOKS)('in $look', ({ colorScheme, view
     const [header, ...lines] = await csvOf(page, 1)
     expect(header).toBe('asset,posting_id,effective_at,group_id,debit,credit,amount,change,balance')
     expect(lines.some((line) => line.startsWith('USDP,'))).toBe(true)
+    // The file has the period that is shown, not the one that was typed since.
+    await page.getByLabel('From').fill('2020-01-01')
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'CSV' }).nth(1).click()
+    const month = new Date().toISOString().slice(0, 7)
+    const name = `statement-${stage.customer.profileId}-${month}-01-`
+    expect((await downloading).suggestedFilename().slice(0, name.length)).toBe(name)
     expect(await accessibilityFaults(page)).toEqual([])
   })
 

@@ -124,13 +124,14 @@ function StatementCard({ id }: { readonly id: string }) {
       setProblem(error)
     }
   }
+  const days = [statement?.from, statement?.to].map((time) => time?.slice(0, 10))
   const rows = statement?.assets.flatMap(({ asset, lines }) => lines.map((line) => ({ asset, ...line }))) ?? []
   return (
     <Card
       title="Statement"
-      note="UTC, without the last day"
+      note={statement === undefined ? 'UTC, without the last day' : `UTC, from ${days[0]} and before ${days[1]}`}
       flush
-      actions={<CsvOfRows items={rows} name={`statement-${id}-${period.from}-${period.to}`} columns={STATEMENT_CSV} />}
+      actions={<CsvOfRows items={rows} name={`statement-${[id, ...days].join('-')}`} columns={STATEMENT_CSV} />}
     >
       <form class="filters padded" onSubmit={(event) => void load(event)}>
         {(['from', 'to'] as const).map((name) => (
