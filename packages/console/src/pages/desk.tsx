@@ -54,6 +54,7 @@ export function DeskPage() {
             />
           )}
         </Card>
+        {ledger.problem !== undefined && <ProblemNote problem={ledger.problem} retry={ledger.reload} />}
         {ledger.document !== undefined && <LedgerCard ledger={ledger.document} />}
       </div>
     </MoneyFrame>
@@ -61,7 +62,7 @@ export function DeskPage() {
 }
 
 function LedgerCard({ ledger }: { readonly ledger: Schema<'Ledger'> }) {
-  const { compared_at, balances } = ledger
+  const { compared_at, balances, overdue } = ledger
   const changed = ledger.changed_postings.map(({ first_id, last_id }) => ({
     account: `postings ${first_id} to ${last_id}`,
     asset: '',
@@ -75,12 +76,12 @@ function LedgerCard({ ledger }: { readonly ledger: Schema<'Ledger'> }) {
       title="Ledger"
       note={`${balances} balances are compared with their postings all the time`}
       flush={!isEqual}
-      actions={<Badge tone={isEqual ? 'good' : 'bad'}>{isEqual ? 'All equal' : `${differences.length} differ`}</Badge>}
+      actions={<LedgerState ledger={ledger} differing={differences.length} />}
     >
       {isEqual ? (
         <p class="quiet">
           {compared_at === undefined ? (
-            'The first comparison is running.'
+            `The first comparison is ${overdue ? 'not complete after an hour' : 'running'}.`
           ) : (
             <>
               Last complete comparison <Time at={compared_at} />.
@@ -102,6 +103,14 @@ function LedgerCard({ ledger }: { readonly ledger: Schema<'Ledger'> }) {
       )}
     </Card>
   )
+}
+
+/** Equal is said only of what was compared, within the last hour. */
+function LedgerState({ ledger, differing }: { readonly ledger: Schema<'Ledger'>; readonly differing: number }) {
+  if (differing > 0) return <Badge tone="bad">{`${differing} differ`}</Badge>
+  if (ledger.overdue) return <Badge tone="bad">Overdue</Badge>
+  if (ledger.compared_at === undefined) return <Badge>Not compared yet</Badge>
+  return <Badge tone="good">All equal</Badge>
 }
 
 const DESK_CSV = [

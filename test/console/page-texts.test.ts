@@ -1,0 +1,92 @@
+/**
+ * What pages of the console say, without a browser: a page is rendered for its data, and its parts without state are
+ * called for their texts.
+ */
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+
+// biome-ignore lint/suspicious/noExplicitAny: the test reads members of many components
+type Any = any
+
+const LEDGER = {
+  differences: [],
+  changed_postings: [],
+  overdue: false,
+  balances: 3,
+  compared_at: '2026-11-29T10:00:00Z',
+}
+
+let answers: Record<string, object | undefined>
+let textOf: (component: () => unknown) => () => string
+
+beforeAll(async () => {
+  const place = { pathname: '/console', search: '', hash: '' }
+  const nothing = () => undefined
+  vi.stubGlobal('location', place)
+  vi.stubGlobal('window', { location: place, history: {}, matchMedia: () => ({ matches: false }) })
+  vi.stubGlobal('document', { hidden: false, addEventListener: nothing, removeEventListener: nothing })
+  vi.stubGlobal('sessionStorage', { getItem: () => null })
+  vi.stubGlobal('BroadcastChannel', class {})
+  vi.stubGlobal('fetch', async (address: string) => {
+    const answer = answers[new URL(address, 'http://console').pathname.replace('/admin/v1/', '')]
+    const body = JSON.stringify(answer ?? { code: 'unavailable', detail: 'the store is slow' })
+    return new Response(body, { status: answer === undefined ? 503 : 200 })
+  })
+  // Not by literal names: their types would bring the browser's names into all tests.
+  const { h, render } = await import('preact' as string)
+  const { sessionState } = await load('base/session.ts')
+  sessionState.value = { kind: 'open', session: { allows: [], four_eyes: [], operator: { name: 'ada' } } }
+  const root = { childNodes: [], nodeType: 1 } as never
+  textOf = (component) => {
+    let page: unknown
+    const shown = () => {
+      page = component()
+      // It draws nothing, so it needs no document.
+      return null
+    }
+    render(h(shown, {}), root)
+    return () => expanded(page)
+  }
+})
+
+// Other test files run in this process.
+afterAll(() => vi.unstubAllGlobals())
+
+beforeEach(() => {
+  answers = {}
+})
+
+function load(path: string) {
+  return import(join(import.meta.dirname, '../../packages/console/src', path))
+}
+
+/** The texts in what a component returned. A part with its own state has none. */
+function expanded(node: Any): string {
+  if (Array.isArray(node)) return node.map(expanded).join('')
+  if (typeof node === 'string' || typeof node === 'number') return String(node)
+  if (typeof node !== 'object' || node === null) return ''
+  if (typeof node.type !== 'function' || node.type.length === 0) return expanded(node.props?.children)
+  try {
+    return expanded(node.type(node.props))
+  } catch {
+    return ''
+  }
+}
+
+test.each([
+  ['were compared', LEDGER, 'All equal'],
+  ['were never compared', { ...LEDGER, compared_at: undefined }, 'Not compared yet'],
+  ['were not compared for an hour', { ...LEDGER, overdue: true }, 'Overdue'],
+])('the desk shows of balances that %s no more than that', async (_, ledger, state) => {
+  answers = { desk: { items: [] }, ledger }
+  const { DeskPage } = await load('pages/desk.tsx')
+  const text = textOf(() => DeskPage())
+  await expect.poll(text).toContain(state)
+  expect(text().includes('All equal')).toBe(state === 'All equal')
+})
+
+test('the desk shows that the comparison of balances cannot be read', async () => {
+  answers = { desk: { items: [] } }
+  const { DeskPage } = await load('pages/desk.tsx')
+  await expect.poll(textOf(() => DeskPage())).toContain('the store is slow')
+})
