@@ -90,3 +90,16 @@ test('the desk shows that the comparison of balances cannot be read', async () =
   const { DeskPage } = await load('pages/desk.tsx')
   await expect.poll(textOf(() => DeskPage())).toContain('the store is slow')
 })
+
+test.each([
+  ['converts and waits for a price', { step: 'convert', waiting_for: 'PRICE' }, true],
+  ['waits for a gate, which stops its clock', { step: 'convert', waiting_for: 'HOLD', gates: [] }, false],
+  ['was paid or not, which nobody knows', { step: 'deliver', waiting_for: 'OPERATOR' }, false],
+])('an orchestration that %s expires only where it can', async (_, wait, canExpire) => {
+  const amounts = { source_amount: '5', source_asset: 'USDC', destination_asset: 'USD', destination: {} }
+  answers = { 'orchestrations/o1': { id: 'o1', status: 'PROCESSING', ...amounts, ...wait } }
+  const { OrchestrationPage } = await load('pages/orchestration.tsx')
+  const text = textOf(() => OrchestrationPage({ id: 'o1' }))
+  await expect.poll(text).toContain('Waiting for')
+  expect(text().includes('It expires at')).toBe(canExpire)
+})

@@ -60,13 +60,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <PendingRequests subject={id} />
-        {waiting_for !== undefined && (
-          <p class="notice">
-            Waiting for {words(waiting_for).toLowerCase()} since <Time at={document.waiting_since} />
-            {document.waiting_detail === undefined ? '' : `: ${document.waiting_detail}`}. It expires at{' '}
-            <Time at={document.expires_at} exact />.
-          </p>
-        )}
+        {waiting_for !== undefined && <WaitNote orchestration={document} waitingFor={waiting_for} />}
         <ClosedGates gates={document.gates} />
         <OrchestrationFacts orchestration={document} />
         <Card title="Sent to">
@@ -76,6 +70,24 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
         <AuditCard subject={id} />
       </div>
     </>
+  )
+}
+
+function WaitNote({
+  orchestration: { step, gates, waiting_since, waiting_detail, expires_at },
+  waitingFor,
+}: {
+  readonly orchestration: Schema<'OperatorOrchestration'>
+  readonly waitingFor: string
+}) {
+  // Only a conversion expires, and not while a gate is closed.
+  const canExpire = step === 'convert' && gates === undefined
+  return (
+    <p class="notice">
+      Waiting for {words(waitingFor).toLowerCase()} since <Time at={waiting_since} />
+      {waiting_detail === undefined ? '' : `: ${waiting_detail}`}.{canExpire && ' It expires at '}
+      {canExpire && <Time at={expires_at} exact />}
+    </p>
   )
 }
 
