@@ -103,3 +103,12 @@ test.each([
   await expect.poll(text).toContain('Waiting for')
   expect(text().includes('It expires at')).toBe(canExpire)
 })
+
+test.each([
+  ['never had a book', { version: 0, bid_levels: 0, ask_levels: 0 }, 'No book yet'],
+  ['withdrew it', { version: 7, bid_levels: 0, ask_levels: 0 }, 'The last book is withdrawn'],
+  ['keeps it', { version: 7, bid_levels: 3, ask_levels: 0 }, 'The last book, which is not withdrawn'],
+])('the page of a market without a live source that %s tells what customers see', async (_, market, seen) => {
+  const { NoLiveSource } = await load('live/no-live-source.tsx')
+  expect(expanded(NoLiveSource({ market }))).toContain(seen)
+})

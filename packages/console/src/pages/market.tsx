@@ -4,8 +4,9 @@ import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { CandleChart, DepthChart } from '../charts/lazy.tsx'
 import { Ladder } from '../live/ladder.tsx'
+import { NoLiveSource } from '../live/no-live-source.tsx'
 import { Tape } from '../live/tape.tsx'
-import { Badge, Card, Empty, Facts, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { FeedState } from './markets.tsx'
 import { PastBookCard } from './past-book.tsx'
@@ -66,27 +67,6 @@ function MarketLead({ market }: { readonly market: Schema<'Market'> | undefined 
     <>
       {published}, {plural(bid_levels, 'bid')} and {plural(ask_levels, 'ask')}, {plural(subscribers, 'subscriber')}
     </>
-  )
-}
-
-/** Shown above the book, which is then empty. */
-function NoLiveSource({ market: { reason, stale_since, version } }: { readonly market: Schema<'Market'> }) {
-  const hadBook = version > 0
-  return (
-    <Card title="This market has no live source" className="no-source">
-      <Facts
-        rows={[
-          ['Reason', reason],
-          ['Since', stale_since === undefined ? undefined : <Time key="since" at={stale_since} />],
-          [
-            'What customers see',
-            hadBook
-              ? 'The last book is withdrawn, and the heartbeat reports live: false.'
-              : 'No book yet, and the heartbeat reports live: false.',
-          ],
-        ]}
-      />
-    </Card>
   )
 }
 
