@@ -112,3 +112,33 @@ test.each([
   const { NoLiveSource } = await load('live/no-live-source.tsx')
   expect(expanded(NoLiveSource({ market }))).toContain(seen)
 })
+
+test('a request for a second person shows invisible characters in values of every length and in documents', async () => {
+  const body = { memo: 'a\u200Bb', destination: { crypto: { address: 'c\u202Ed' } } }
+  answers = {
+    'change-requests/r1': {
+      id: 'r1',
+      status: 'PENDING',
+      summary: 'Pay',
+      call: 'POST /x',
+      comment: '',
+      subject: 's',
+      body,
+    },
+  }
+  const { ChangeRequestPage } = await load('pages/review/change-request.tsx')
+  const text = textOf(() => ChangeRequestPage({ id: 'r1' }))
+  await expect.poll(text).toContain('a[U+200B]b')
+  // As a value of the destination, and in the document.
+  for (const address of ['c[U+202E]d', 'c\\u202ed']) expect(text()).toContain(address)
+})
+
+test('a text by a customer cannot reorder a title, a fact or a cell', async () => {
+  const disguised = 'Approved\u202E by\nada'
+  const { Facts, PageHead } = await load('ui/parts.tsx')
+  const { Table } = await load('ui/table.tsx')
+  const columns = [{ name: 'Name', show: () => disguised }]
+  const table = Table({ caption: 'x', columns, items: [1], keyOf: String })
+  for (const part of [PageHead({ title: disguised }), Facts({ rows: [['Name', disguised]] }), table])
+    expect(expanded(part)).toContain('Approved[U+202E] by\nada')
+})

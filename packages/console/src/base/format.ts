@@ -81,3 +81,33 @@ export function words(code: string): string {
   const text = code.toLowerCase().replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+/** Characters that a person cannot see, or that reorder the visible text. */
+const INVISIBLE = /\p{C}|[^\P{Z} ]/gu
+/** A page shows these as a blank. */
+const BLANKS = '\t\r\n'
+
+/** A text whose every character counts. Invisible characters are shown by their code point: `a[U+200B]b`. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, numberOf)
+}
+
+/** A text by anyone in a sentence or a cell: no invisible character makes it look like another one. */
+export function shown<Content>(content: Content): Content | string {
+  if (typeof content !== 'string') return content
+  return content.replace(INVISIBLE, (sign) => (BLANKS.includes(sign) ? sign : numberOf(sign)))
+}
+
+/** A document as JSON, with invisible characters escaped. */
+export function jsonText(document: unknown): string {
+  return JSON.stringify(document, null, 2).replace(INVISIBLE, (sign) => (sign === '\n' ? sign : escaped(sign)))
+}
+
+function numberOf(sign: string): string {
+  return `[U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`
+}
+
+function escaped(sign: string): string {
+  const units = sign.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'))
+  return units.map((unit) => `\\u${unit}`).join('')
+}

@@ -1,6 +1,7 @@
 /** The audit trail: every change with its actor, filtered by actor and record. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { shown } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { type List, useList } from '../base/resource.ts'
 import { href } from '../base/router.ts'
@@ -108,7 +109,7 @@ function Detail({ detail }: { readonly detail: Readonly<Record<string, unknown>>
   return (
     <div class="detail">
       <button type="button" class="bare text" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {line}
+        {shown(line)}
       </button>
       {isOpen && <Json value={detail} />}
     </div>

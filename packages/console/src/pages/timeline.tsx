@@ -1,5 +1,5 @@
 /** A deposit's history as a timeline. Each event opens to show its values. */
-import { clockText, shortId } from '../base/format.ts'
+import { clockText, shortId, shown } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'
 import { Card, Json } from '../ui/parts.tsx'
@@ -38,7 +38,7 @@ export function Timeline({
                   </time>
                   <details>
                     <summary>
-                      {entry.text.replace(UUID, shortId)}
+                      {shown(entry.text.replace(UUID, shortId))}
                       <span class="kind">{KIND_NAMES[entry.kind] ?? entry.kind}</span>
                     </summary>
                     <Json value={entry.detail} />

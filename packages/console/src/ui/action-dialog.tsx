@@ -6,6 +6,7 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, type Issued, Problem, type Requested, withComment } from '../base/api.ts'
+import { shown } from '../base/format.ts'
 import { href } from '../base/router.ts'
 import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
@@ -135,7 +136,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   return (
     <dialog ref={element} class="action" aria-labelledby="action-title" onClose={ended}>
       <form onSubmit={submit}>
-        <h2 id="action-title">{title}</h2>
+        <h2 id="action-title">{shown(title)}</h2>
         <div class="consequence">{consequence}</div>
         {hasSecond && <p class="four-eyes">Four eyes: nothing changes until another person confirms this request.</p>}
         {fields.map((field) => (

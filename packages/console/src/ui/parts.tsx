@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../base/api.ts'
-import { agoText, grouped, shortId, timeText, words } from '../base/format.ts'
+import { agoText, grouped, jsonText, shortId, shown, timeText, words } from '../base/format.ts'
 import { href } from '../base/router.ts'
 import { Icon, type IconName } from './icons.tsx'
 import { report } from './toast.tsx'
@@ -31,7 +31,7 @@ export function PageHead({
             <Icon name="back" size={13} /> {back.label}
           </a>
         )}
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 tabIndex={-1}>{shown(title)}</h1>
         {lead !== undefined && <p class="lead">{lead}</p>}
       </div>
       {children !== undefined && <div class="actions">{children}</div>}
@@ -277,7 +277,7 @@ export function Facts({ rows }: { readonly rows: readonly (readonly [name: strin
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>{shown(value)}</dd>
           </div>
         ))}
     </dl>
@@ -312,5 +312,5 @@ export function Tabs({
 }
 
 export function Json({ value }: { readonly value: unknown }) {
-  return <pre class="json">{JSON.stringify(value, null, 2)}</pre>
+  return <pre class="json">{jsonText(value)}</pre>
 }

@@ -2,7 +2,7 @@
  * Where money comes from or goes to, with every character: a poisoned address differs from the right one only in its
  * middle. Every page and dialog for a decision about money shows this. Lists decide nothing and may shorten it.
  */
-import { words } from '../base/format.ts'
+import { visible, words } from '../base/format.ts'
 import { Badge, CopyButton } from './parts.tsx'
 
 /** A record's source or destination: exactly one form, with its members. */
@@ -49,15 +49,13 @@ export function PlaceFacts({ of, isFirst = false }: { readonly of: Place; readon
 
 /** Addresses, hashes and account numbers: at least this many letters and digits without a separator. */
 const GROUPED = /^(?:[0-9A-Za-z:]{20,}|[0-9A-Z]{9,})$/
-/** Characters that a person cannot see, or that reorder the visible text. */
-const INVISIBLE = /\p{C}|[^\P{Z} ]/gu
 
 /**
  * A text whose every character counts. Long addresses and numbers are shown in groups of four. The gaps are not
  * characters, so a copy contains no blanks. Invisible characters are shown by their code point.
  */
 export function Exact({ of }: { readonly of: string }) {
-  const groups = GROUPED.test(of) ? (of.match(/.{1,4}/g) ?? []) : [of.replace(INVISIBLE, (sign) => numberOf(sign))]
+  const groups = GROUPED.test(of) ? (of.match(/.{1,4}/g) ?? []) : [visible(of)]
   return (
     <span class="exact mono">
       <span>
@@ -71,8 +69,4 @@ export function Exact({ of }: { readonly of: string }) {
       <CopyButton of={of} />
     </span>
   )
-}
-
-function numberOf(sign: string): string {
-  return `[U+${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`
 }

@@ -3,6 +3,7 @@
  * click or from the keyboard, where its first cell is the link. The keys j and k move between rows.
  */
 import type { ComponentChildren } from 'preact'
+import { shown } from '../base/format.ts'
 import type { List } from '../base/resource.ts'
 import { href, navigate } from '../base/router.ts'
 import { Empty, Loading, ProblemNote } from './parts.tsx'
@@ -74,10 +75,10 @@ function Row<Item>({
         <td key={name} data-label={name} class={isNumber ? 'right num' : ''}>
           {index === 0 && path !== undefined ? (
             <a class="row-link" href={href(path)}>
-              {show(item)}
+              {shown(show(item))}
             </a>
           ) : (
-            show(item)
+            shown(show(item))
           )}
         </td>
       ))}

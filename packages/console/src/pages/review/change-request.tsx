@@ -3,7 +3,7 @@
  * then. A confirmation names the version shown on this page.
  */
 import { type Answer, call, type Problem } from '../../base/api.ts'
-import { words } from '../../base/format.ts'
+import { visible, words } from '../../base/format.ts'
 import type { Schema } from '../../base/operator-api.ts'
 import { useGet } from '../../base/resource.ts'
 import { href } from '../../base/router.ts'
@@ -164,7 +164,7 @@ function Members({ of }: { readonly of: Document }) {
 function Value({ of }: { readonly of: unknown }) {
   if (typeof of === 'object' && of !== null) return <Json value={of} />
   const text = String(of)
-  return text.length > 14 ? <Exact of={text} /> : <span>{text}</span>
+  return text.length > 14 || visible(text) !== text ? <Exact of={text} /> : <span>{text}</span>
 }
 
 function ChangesCard({ changes }: { readonly changes: readonly FieldChange[] }) {
