@@ -20,17 +20,23 @@ function fromAddress(): string | undefined {
   return secret
 }
 
+/** Reacts to a login in another tab. The session module sets it. */
+export const otherTabs: { onLogin: () => void } = { onLogin: () => undefined }
+
 const arrived = fromAddress()
 let held = arrived ?? sessionStorage.getItem(KEY) ?? undefined
-if (arrived !== undefined) keepPageSecret(arrived)
+// Only for this tab until the service accepts it: anyone can write an address.
+if (arrived !== undefined) store(arrived)
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   if (data.kind === 'ask') {
     if (held !== undefined) tabs.postMessage({ kind: 'secret', secret: held } satisfies Message)
     return
   }
+  const isOther = held !== undefined && data.secret !== held
   store(data.secret)
   for (const listener of listeners) listener()
+  if (isOther) otherTabs.onLogin()
 }
 
 export function pageSecret(): string | undefined {

@@ -5,7 +5,7 @@
 import { computed, signal } from '@preact/signals'
 import { call, credentials, get, Problem } from './api.ts'
 import type { Schema } from './operator-api.ts'
-import { askOtherTabs, dropPageSecret, keepPageSecret, pageSecret } from './page-secret.ts'
+import { askOtherTabs, dropPageSecret, keepPageSecret, otherTabs, pageSecret } from './page-secret.ts'
 
 export type Session = Schema<'Session'>
 export type FourEyesKind = Schema<'ChangeRequest'>['kind']
@@ -45,12 +45,14 @@ function openSession(document: Session): void {
 
 export async function loadSession(): Promise<void> {
   if (pageSecret() === undefined) await askOtherTabs()
-  if (pageSecret() === undefined) {
+  const secret = pageSecret()
+  if (secret === undefined) {
     sessionState.value = { kind: 'none' }
     return
   }
   try {
     openSession(await get('/session'))
+    keepPageSecret(secret)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const isEnded = error.status === 401 || error.code === 'csrf_failed'
@@ -86,6 +88,22 @@ export async function logOut(): Promise<void> {
   dropPageSecret()
   sessionState.value = { kind: 'none' }
 }
+
+/**
+ * All tabs have the cookie of the last login, so this tab's calls are made by whoever logged in there: it shows that
+ * person. If it cannot, it asks for a login.
+ */
+async function followLogin(): Promise<void> {
+  if (sessionState.value.kind !== 'open') return
+  try {
+    openSession(await get('/session'))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    hasEnded.value = true
+  }
+}
+
+otherTabs.onLogin = () => void followLogin()
 
 credentials.onEnded = () => {
   if (sessionState.value.kind === 'open') hasEnded.value = true
