@@ -11,6 +11,7 @@ import {
   type UTCTimestamp,
 } from 'lightweight-charts'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Problem } from '../base/api.ts'
 import { grouped } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
@@ -40,7 +41,7 @@ export default function Candles({ symbol }: CandlesProps) {
   const [hovered, hover] = useState<string>()
   const place = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn | undefined>(undefined)
-  const candles = useCandles(symbol, interval)
+  const { candles, problem, isUnread } = useCandles(symbol, interval)
   const latest = useRef(candles)
   latest.current = candles
   const dark = isDark.value
@@ -60,6 +61,8 @@ export default function Candles({ symbol }: CandlesProps) {
   useEffect(() => {
     if (drawn.current !== undefined) draw(drawn.current, candles)
   }, [candles])
+  const empty = candles.length === 0 && !isUnread ? 'No execution yet' : undefined
+  const note = problem === undefined ? empty : `Not current: ${problem.message}`
   const shown = candles.find(({ time }) => time === hovered) ?? candles.at(-1)
   return (
     <>
@@ -72,7 +75,7 @@ export default function Candles({ symbol }: CandlesProps) {
       </div>
       <p class="candle-values num">{shown === undefined ? ' ' : <Values candle={shown} />}</p>
       <div class="price-plot">
-        {candles.length === 0 && <p class="price-none">No execution yet</p>}
+        {note !== undefined && <p class="price-none">{note}</p>}
         <div class="price-canvas" ref={place} role="img" aria-label={`Candles of ${symbol}, ${interval} each`} />
       </div>
     </>
@@ -90,8 +93,16 @@ function Values({ candle }: { readonly candle: Candle }) {
   )
 }
 
-/** The earliest first. */
-function useCandles(symbol: string, interval: string): readonly Candle[] {
+interface ReadCandles {
+  /** The earliest first. */
+  readonly candles: readonly Candle[]
+  /** Why they are not the newest ones. */
+  readonly problem: Problem | undefined
+  /** Whether they were not read yet. */
+  readonly isUnread: boolean
+}
+
+function useCandles(symbol: string, interval: string): ReadCandles {
   const all = useGet(`/markets/${symbol}/candles`, { interval, limit: CANDLES })
   const newest = useGet(`/markets/${symbol}/candles`, { interval, limit: NEWEST }, REFRESH_MILLISECONDS)
   const [candles, set] = useState<readonly Candle[]>([])
@@ -104,7 +115,7 @@ function useCandles(symbol: string, interval: string): readonly Candle[] {
     if (last === undefined || last.time < first.time) all.reload()
     else set([...candles.filter(({ time }) => time < first.time), ...(newest.document?.items ?? [])].slice(-CANDLES))
   }, [newest.document])
-  return candles
+  return { candles, problem: newest.problem ?? all.problem, isUnread: all.document === undefined }
 }
 
 function draw({ chart, prices, volumes }: Drawn, candles: readonly Candle[]): void {

@@ -1,10 +1,10 @@
-/** Dialogs in a browser that are closed at the wrong moment: nothing that the service has answered is lost with them. */
+/** The console in a browser when something fails or is closed at the wrong moment: the person sees what has happened. */
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../support/foreign-programs.ts'
 import { type ConsoleStage, openConsoleStage } from './console-stage.ts'
 
-describe.skipIf(CHROMIUM.isSkipped)('dialogs that are closed at the wrong moment', () => {
+describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
   let stage: ConsoleStage
   let browser: Browser
   beforeAll(async () => {
@@ -51,6 +51,19 @@ describe.skipIf(CHROMIUM.isSkipped)('dialogs that are closed at the wrong moment
     expect(await secret.textContent()).toMatch(/^tgs_/)
     await page.getByRole('dialog').getByRole('button', { name: 'I have it' }).click()
     await page.locator('dialog').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
+  it("the console tells why a market's candles cannot be read, and not that there is no execution", async () => {
+    const { page, context } = await stage.person(browser, 'carl', 'viewer')
+    const problem = { status: 503, code: 'unavailable', title: 'Unavailable', detail: 'the store is slow' }
+    const answer = { status: 503, contentType: 'application/problem+json', body: JSON.stringify(problem) }
+    await page.route('**/candles*', (route) => route.fulfill(answer))
+    await page.goto(`${stage.url}/markets/BTCUSD`)
+    await page.getByText('Not current: the store is slow').waitFor()
+    expect(await page.getByText('No execution yet').count()).toBe(0)
+    await page.unroute('**/candles*')
+    await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/ C [\d,]+\.\d\d {1,2}Vol /)
     await context.close()
   })
 
