@@ -60,11 +60,12 @@ function load(path: string) {
   return import(join(import.meta.dirname, '../../packages/console/src', path))
 }
 
-/** The texts in what a component returned. A part with its own state has none. */
+/** The texts in what a component returned, with the addresses of links. A part with its own state has none. */
 function expanded(node: Any): string {
   if (Array.isArray(node)) return node.map(expanded).join('')
   if (typeof node === 'string' || typeof node === 'number') return String(node)
   if (typeof node !== 'object' || node === null) return ''
+  if (node.type === 'a') return `${expanded(node.props.children)} <${node.props.href}>`
   if (typeof node.type !== 'function' || node.type.length === 0) return expanded(node.props?.children)
   try {
     return expanded(node.type(node.props))
@@ -141,4 +142,15 @@ test('a text by a customer cannot reorder a title, a fact or a cell', async () =
   const table = Table({ caption: 'x', columns, items: [1], keyOf: String })
   for (const part of [PageHead({ title: disguised }), Facts({ rows: [['Name', disguised]] }), table])
     expect(expanded(part)).toContain('Approved[U+202E] by\nada')
+})
+
+test.each([
+  ['POST /destinations/:id/approve', '/console/review/destinations/s1'],
+  ['POST /screening/:id/decide', '/console/review/screening/s1'],
+  ['PUT /limits', '/console/customers/s1'],
+])('a request for a second person to %s links the record', async (call, address) => {
+  const request = { status: 'PENDING', summary: 'x', comment: '', subject: 's1', body: {}, record: {} }
+  answers = { 'change-requests/r2': { id: 'r2', call, ...request } }
+  const { ChangeRequestPage } = await load('pages/review/change-request.tsx')
+  await expect.poll(textOf(() => ChangeRequestPage({ id: 'r2' }))).toContain(`<${address}>`)
 })

@@ -61,7 +61,7 @@ describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
     await page.route('**/candles*', (route) => route.fulfill(answer))
     await page.goto(`${stage.url}/markets/BTCUSD`)
     await page.getByText('Not current: the store is slow').waitFor()
-    expect(await page.getByText('No execution yet').count()).toBe(0)
+    expect(await page.locator('.price-plot').getByText('No execution yet').count()).toBe(0)
     await page.unroute('**/candles*')
     await expect.poll(() => page.locator('.candle-values').textContent()).toMatch(/ C [\d,]+\.\d\d {1,2}Vol /)
     await context.close()

@@ -71,6 +71,7 @@ export function DepositsPage() {
           ]}
         />
         <CustomerFilter />
+        <TextFilter name="profile" label="Profile" />
         <TextFilter name="asset" label="Asset" placeholder="such as USDC" />
       </div>
       <Card flush>
@@ -137,6 +138,8 @@ export function OrchestrationsPage() {
         <SelectFilter name="status" label="Status" options={['PROCESSING', 'COMPLETED', 'FAILED']} />
         <SelectFilter name="waiting" label="Waits for" options={WAITS} />
         <CustomerFilter />
+        <TextFilter name="profile" label="Profile" />
+        <TextFilter name="rule" label="Rule" />
       </div>
       <Card flush>
         <ListTable
@@ -205,6 +208,8 @@ export function DeliveriesPage() {
           options={['WAITING', 'CLAIMED', 'SENT', 'NEEDS_OPERATOR', 'SETTLED', 'FAILED']}
         />
         <TextFilter name="executor" label="Executor" />
+        <TextFilter name="profile" label="Profile" />
+        <TextFilter name="orchestration" label="Orchestration" />
       </div>
       <Card flush>
         <ListTable

@@ -31,9 +31,15 @@ const RECORDS: readonly (readonly [path: string, noun: string, needs: string])[]
   ['/money/orchestrations', 'Orchestration', 'GET /orchestrations/:id'],
   ['/money/deliveries', 'Delivery', 'GET /deliveries/:id'],
   ['/customers', 'Customer', 'GET /customers/:id'],
+  ['/clients', 'Client', 'GET /clients/:id'],
+  ['/customers/connections', 'Connection', 'GET /connections/:id'],
   ['/review/accounts', 'Account', 'GET /accounts/:id'],
   ['/review/rules', 'Rule', 'GET /rules/:id'],
+  ['/review/destinations', 'Destination', 'GET /destinations/:id'],
+  ['/review/screening', 'Screening', 'GET /screening/:id'],
+  ['/review/requests', 'Request for a second person', 'GET /change-requests/:id'],
   ['/money/profiles', 'Profile', 'GET /profiles/:id/balances'],
+  ['/webhook-endpoints', 'Webhook endpoint', 'GET /webhook-endpoints/:id'],
 ]
 
 export function Palette({ close }: { readonly close: () => void }) {

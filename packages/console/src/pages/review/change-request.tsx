@@ -33,6 +33,9 @@ type FieldChange = Schema<'FieldChange'>
 const PAGES: Readonly<Record<string, string>> = {
   accounts: '/review/accounts',
   rules: '/review/rules',
+  destinations: '/review/destinations',
+  screening: '/review/screening',
+  limits: '/customers',
   orchestrations: '/money/orchestrations',
   deliveries: '/money/deliveries',
   deposits: '/money/deposits',
