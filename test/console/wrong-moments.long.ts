@@ -1,7 +1,10 @@
 /** The console in a browser when something fails or is closed at the wrong moment: the person sees what has happened. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CHROMIUM } from '../support/foreign-programs.ts'
+import { temporaryFolder } from '../support/running-service.ts'
 import { type ConsoleStage, openConsoleStage } from './console-stage.ts'
 
 describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
@@ -78,4 +81,29 @@ describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
     expect(await login.isVisible()).toBe(true)
     await context.close()
   })
+})
+
+it.skipIf(CHROMIUM.isSkipped)('an open page asks for the comment that a reloaded configuration requires', async () => {
+  const folder = temporaryFolder()
+  const config = join(folder.path, 'config.yaml')
+  writeFileSync(config, 'operator: {}\n')
+  const stage = await openConsoleStage({ config })
+  const browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] })
+  const { page } = await stage.person(browser, 'tom', 'treasurer')
+  const { id } = await stage.deposit('8.5', { asset: 'USDP' })
+  await page.goto(`${stage.url}/money/deposits/${id}`)
+  await page.getByRole('button', { name: 'Reverse', exact: true }).click()
+  writeFileSync(config, 'operator: { four_eyes: [settlements] }\n')
+  stage.service.command.child.kill('SIGHUP')
+  await vi.waitFor(async () => expect((await stage.call('GET', '/session')).four_eyes).toEqual(['settlements']), 30_000)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('the bank called it back')
+  await dialog.getByRole('button', { name: 'Reverse', exact: true }).click()
+  await dialog.getByLabel('Comment for the second person').fill('see the statement')
+  expect(await dialog.getByLabel('Reason').inputValue()).toBe('the bank called it back')
+  await dialog.getByRole('button', { name: 'Request: reverse' }).click()
+  await page.locator('.toast').getByText('A second person has to confirm it').waitFor()
+  await browser.close()
+  await stage.stop()
+  folder.remove()
 })

@@ -69,7 +69,11 @@ export function openNewSession(document: Session): void {
 /** Continues with a session opened elsewhere in this browser. Without one, nothing changes. */
 export async function resumeSession(): Promise<void> {
   await askOtherTabs()
-  if (pageSecret() === undefined) return
+  if (pageSecret() !== undefined) await refreshSession()
+}
+
+/** Reads what the person may do, and what needs a second person. If it cannot be read, nothing changes. */
+export async function refreshSession(): Promise<void> {
   try {
     openSession(await get('/session'))
   } catch (error) {

@@ -8,7 +8,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, type Issued, Problem, type Requested, withComment } from '../base/api.ts'
 import { shown } from '../base/format.ts'
 import { href } from '../base/router.ts'
-import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
+import { type FourEyesKind, needsFourEyes, refreshSession } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
 import { Exact } from './place.tsx'
 import { report } from './toast.tsx'
@@ -81,6 +81,11 @@ function initialValues(fields: readonly Field[]): Values {
   )
 }
 
+/** What the service has refused about a field. */
+function faultIn(problem: Problem | undefined, name: string): string | undefined {
+  return problem?.faults.find(({ pointer }) => pointer === `/${name}` || pointer?.startsWith(`/${name}/`))?.detail
+}
+
 function endRequested({ requested }: Action<unknown>, { request, issued }: Requested, values: Values): void {
   requestsMade.value++
   report(
@@ -127,12 +132,12 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
       // The person has closed it meanwhile.
       if (element.current === null) return report(`${confirm}: ${error.message}`, 'bad')
       setProblem(error)
+      // A reload of the configuration has changed which calls have one.
+      if (faultIn(error, COMMENT.name) !== undefined) void refreshSession()
       setRefusal(error.code)
       setRunning(false)
     }
   }
-  const faultOf = (name: string) =>
-    problem?.faults.find(({ pointer }) => pointer === `/${name}` || pointer?.startsWith(`/${name}/`))?.detail
   return (
     <dialog ref={element} class="action" aria-labelledby="action-title" onClose={ended}>
       <form onSubmit={submit}>
@@ -144,7 +149,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
             key={field.name}
             field={field}
             value={values[field.name]}
-            fault={faultOf(field.name)}
+            fault={faultIn(problem, field.name)}
             change={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
           />
         ))}
