@@ -82,6 +82,12 @@ export function words(code: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+/** A typed whole number. Another text stays, and the service names what is wrong with it. */
+export function wholeNumber(typed: unknown): number | string {
+  const text = String(typed).trim()
+  return /^\d{1,15}$/.test(text) ? Number(text) : text
+}
+
 /** Characters that a person cannot see, or that reorder the visible text. */
 const INVISIBLE = /\p{C}|[^\P{Z} ]/gu
 /** A page shows these as a blank. */

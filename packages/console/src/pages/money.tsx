@@ -1,7 +1,7 @@
 /** Money: deposits, orchestrations and deliveries in lists, each as CSV. */
 import type { ComponentChildren } from 'preact'
 import { call } from '../base/api.ts'
-import { plural, words } from '../base/format.ts'
+import { plural, wholeNumber, words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useList } from '../base/resource.ts'
 import { location } from '../base/router.ts'
@@ -255,7 +255,7 @@ function askClaim(done: () => void): void {
     fields: [{ name: 'limit', label: 'How many at most', kind: 'number', initial: '1', hint: `1 to ${CLAIM_MAX}` }],
     run: ({ limit }) => {
       const executor = session.value?.operator.name
-      return call('POST', '/deliveries/claim', { executor, limit: Number(limit), lease_seconds: LEASE_SECONDS })
+      return call('POST', '/deliveries/claim', { executor, limit: wholeNumber(limit), lease_seconds: LEASE_SECONDS })
     },
     done: ({ items }) => {
       done()

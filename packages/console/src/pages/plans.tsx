@@ -1,6 +1,6 @@
 /** Plans: their list, one with its bounds, and the choice of a customer's or a client's plan. */
 import { call } from '../base/api.ts'
-import { count } from '../base/format.ts'
+import { count, wholeNumber } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href, navigate } from '../base/router.ts'
@@ -155,8 +155,7 @@ function boundsOf(values: Values): Readonly<Record<string, unknown>> {
     ...Object.fromEntries(
       BOUNDS.map(([name]) => {
         const typed = String(values[name]).trim()
-        // The service names what is wrong with other texts.
-        return [name, typed === '' ? null : /^\d+$/.test(typed) ? Number(typed) : typed]
+        return [name, typed === '' ? null : wholeNumber(typed)]
       }),
     ),
   }

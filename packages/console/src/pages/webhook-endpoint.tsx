@@ -1,6 +1,6 @@
 /** A customer's webhook endpoints: their list on the customer's page, and one with the requests to it. */
 import { call } from '../base/api.ts'
-import { count } from '../base/format.ts'
+import { count, wholeNumber } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet, useList } from '../base/resource.ts'
 import { can } from '../base/session.ts'
@@ -224,7 +224,7 @@ function askReplay({ id, last_sequence }: Endpoint, reload: () => void): void {
     consequence: <p>All events after this sequence are sent again, in order, with the same ids.</p>,
     confirm: 'Replay',
     fields: [{ name: 'after', label: 'After the sequence', kind: 'number', initial: String(last_sequence) }],
-    run: ({ after }) => call('POST', `/webhook-endpoints/${id}/replay`, { after: Number(after) }),
+    run: ({ after }) => call('POST', `/webhook-endpoints/${id}/replay`, { after: wholeNumber(after) }),
     done: () => {
       reload()
       return 'The events are sent again'
