@@ -140,10 +140,12 @@ describe.skipIf(CHROMIUM.isSkipped).each(LOOKS)('in $look', ({ colorScheme, view
     await dialog.getByLabel('Amount received').fill('1000')
     await dialog.getByLabel('Asset received').fill('USDP')
     await dialog.getByLabel('Reference').fill('wire 7')
+    await dialog.getByLabel('When it happened').fill('2026-11-02T09:30:00Z')
     await dialog.getByLabel('Reason').fill('own money')
     expect(await accessibilityFaults(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Book' }).click()
     await page.getByRole('cell', { name: 'wire 7' }).waitFor()
+    await page.getByRole('cell', { name: '2026-11-02 09:30:00' }).waitFor()
     await page
       .getByRole('row', { name: /wire 7/ })
       .getByRole('button', { name: 'Reverse' })

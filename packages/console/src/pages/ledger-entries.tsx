@@ -84,6 +84,10 @@ export function LedgerEntriesPage() {
             { name: 'Profile', show: ({ profile_id: id }) => <Id of={id} to={`/money/profiles/${id}`} /> },
             { name: 'Reference', show: ({ reference }) => <Id of={reference} /> },
             { name: 'Reason', isWide: true, show: ({ reason }) => <span class="break">{reason}</span> },
+            {
+              name: 'Happened',
+              show: ({ effective_at, created_at }) => <Time at={effective_at ?? created_at} exact />,
+            },
             { name: 'Booked', show: ({ created_at }) => <Time at={created_at} exact /> },
             { name: 'State', show: (entry) => <State entry={entry} reload={list.reload} /> },
           ]}
