@@ -70,6 +70,31 @@ describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
     await context.close()
   })
 
+  it('a past book that is still shown while the next one is read keeps its own time', async () => {
+    const { page, context } = await stage.person(browser, 'rosa', 'viewer')
+    let answer: () => void = () => undefined
+    const isAsked = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let calls = 0
+    await page.route('**/markets/BTCUSD/book*', async (route) => {
+      if (++calls > 1) await isAsked
+      const book = { symbol: 'BTCUSD', live: true, version: calls, depth: 150, bid_levels: 0, ask_levels: 0 }
+      await route.fulfill({ json: { ...book, bids: [], asks: [], executions: [], recording: 'made up' } })
+    })
+    await page.goto(`${stage.url}/markets/BTCUSD`)
+    await page.getByRole('button', { name: 'Ten seconds ago' }).click()
+    const time = page.locator('.past-book .facts div').filter({ hasText: 'Book at' }).locator('dd')
+    const before = await time.textContent()
+    await page.getByRole('slider').focus()
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => calls).toBe(2)
+    expect(await time.textContent()).toBe(before)
+    answer()
+    await expect.poll(() => time.textContent()).not.toBe(before)
+    await context.close()
+  })
+
   it('the login over a page stays open however often Escape is pressed', async () => {
     const { page, context, call } = await stage.person(browser, 'vera', 'viewer')
     await page.goto(`${stage.url}/markets`)

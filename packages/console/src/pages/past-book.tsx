@@ -90,15 +90,17 @@ function BookAt({
   readonly at: string
   readonly open: (milliseconds: number) => void
 }) {
-  const [last, setLast] = useState<Schema<'Book'>>()
+  const [last, setLast] = useState<{ readonly book: Schema<'Book'>; readonly at: string }>()
   const { document, problem, reload } = useResource(`${symbol} ${at}`, async (signal) => {
     const book = await get(`/markets/${symbol}/book`, { at, depth: DEPTH, executions: EXECUTIONS }, signal)
-    setLast(book)
+    setLast({ book, at })
     return book
   })
   if (problem !== undefined) return <NotRecorded problem={problem} open={open} retry={reload} />
-  const book = document ?? last
-  if (book === undefined) return <Loading />
+  // Until the book at the chosen time is read, the previous one stays, with its own time.
+  const shown = document === undefined ? last : { book: document, at }
+  if (shown === undefined) return <Loading />
+  const { book } = shown
   return (
     <div class="past-book">
       <Facts
@@ -109,6 +111,7 @@ function BookAt({
               {book.live ? 'Live' : (book.reason ?? 'Not live')}
             </Badge>,
           ],
+          ['Book at', `${timeText(shown.at)}${shown.at.slice(19, 23)}`],
           ['Last change before', book.committed_at === undefined ? undefined : clockText(book.committed_at)],
           ['Version', book.version],
           [
