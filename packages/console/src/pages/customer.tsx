@@ -21,6 +21,8 @@ import { WebhookEndpointsCard } from './webhook-endpoint.tsx'
 const REFRESH_MILLISECONDS = 4_000
 
 const BACK = { path: '/customers', label: 'Customers' }
+/** In one page: a webhook endpoint can be given to any of them. */
+const ALL_CLIENTS = { limit: 1_000 }
 
 export function CustomersPage() {
   const list = useList('/customers', { search: filterOf('name') })
@@ -87,7 +89,7 @@ function askNewCustomer(): void {
 export function CustomerPage({ id }: { readonly id: string }) {
   // New security contacts replace all of them, so an old page would remove what another person has added since.
   const customer = useGet(`/customers/${id}`, undefined, REFRESH_MILLISECONDS)
-  const clients = useList(`/customers/${id}/clients`, {})
+  const clients = useList(`/customers/${id}/clients`, ALL_CLIENTS)
   const connections = useGet('/connections', { customer_id: id, limit: 200 }, REFRESH_MILLISECONDS)
   const { document, problem, reload } = customer
   if (document === undefined) return <NotLoaded title="Customer" back={BACK} problem={problem} retry={reload} />
