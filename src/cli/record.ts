@@ -65,10 +65,12 @@ async function record(command: Command, file: string, environment: CommandEnviro
   if (config.markets.length === 0) throw new Error('markets is empty: there is nothing to record')
   const log = createLog(config['log.level'])
   for (const warning of warnings) log.warn({ warning }, 'configuration warning')
-  let end: (problem?: string) => void = () => undefined
-  const ended = new Promise<string | undefined>((resolve) => {
+  let end: () => void = () => undefined
+  const ended = new Promise<void>((resolve) => {
     end = resolve
   })
+  // The last block, or the file's sync, can fail after the end.
+  let problem: string | undefined
   const start = clock.monotonicMilliseconds()
   const { startRecorder } = await import('../streaming/markets/recorder.ts')
   const recorder = await startRecorder({
@@ -78,12 +80,15 @@ async function record(command: Command, file: string, environment: CommandEnviro
     clock,
     random,
     log,
-    onFailure: (error) => end(error.message),
+    onFailure(error) {
+      problem = error.message
+      end()
+    },
   })
   const removeSignals = environment.onStopSignal(() => end())
   const timer = duration === undefined ? undefined : clock.schedule(duration * 1_000, () => end())
   const endProgress = showProgress(recorder, start, environment)
-  const problem = await ended
+  await ended
   timer?.cancel()
   endProgress()
   const { lost } = recorder

@@ -1,5 +1,6 @@
 /** `tidegate record` on the simulator: with the test's own clock, and once as a process that is killed. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { registerRecord } from '../../src/cli/record.ts'
 import { Book } from '../../src/streaming/market/book.ts'
@@ -115,6 +116,23 @@ describe('record', () => {
       ...SIMULATED_ARGS,
     ])
     expect((await run.ended).error).toMatch(/^ENOSPC/)
+  })
+
+  it('record reports a file that could not be completed at its end, and exits with 1', async () => {
+    const path = folder.next()
+    const run = await startRecording(path, ['--json'])
+    const file = await open(path)
+    const sync = vi.spyOn(Object.getPrototypeOf(file) as typeof file, 'sync')
+    await file.close()
+    sync.mockRejectedValue(new Error('EIO: i/o error, fsync'))
+    try {
+      run.interrupt()
+      const error = 'the recording has ended early: EIO: i/o error, fsync'
+      expect(await run.ended).toEqual({ exitCode: 1, error })
+    } finally {
+      sync.mockRestore()
+    }
+    expect(JSON.parse(run.stdout.text)).toMatchObject({ file: path, problem: 'EIO: i/o error, fsync' })
   })
 
   it.each(['0', '10', '1.5m', 'soon', '-1s'])('record accepts a duration of whole units only: %s', async (duration) => {
