@@ -34,6 +34,8 @@ export interface Clock {
   readonly slowness?: number
 }
 
+/** The platform's longest timer delay (almost 25 days). It runs a callback with a longer one at once. */
+export const TIMER_MILLISECONDS_MAX = 2_147_483_647
 /** How far the derived wall clock may differ from the operating system's before it is read again. */
 const WALL_TOLERANCE_MILLISECONDS = 2
 
@@ -53,14 +55,26 @@ export function createSystemClock(): Clock {
       return { milliseconds, nanoseconds: Math.floor((derived - milliseconds) * 1_000_000) }
     },
     monotonicMilliseconds: () => performance.now(),
-    schedule(delayMilliseconds, callback) {
-      // Node.js 24 warns of a negative delay.
-      const handle = setTimeout(callback, Math.max(0, delayMilliseconds))
-      handle.unref()
-      return { cancel: () => clearTimeout(handle) }
-    },
+    schedule,
     endOfTick(callback) {
       setImmediate(callback)
+    },
+  }
+}
+
+function schedule(delayMilliseconds: number, callback: () => void): Timer {
+  // Node.js 24 warns of a negative delay.
+  const delay = Math.min(Math.max(0, delayMilliseconds), TIMER_MILLISECONDS_MAX)
+  let rest: Timer | undefined
+  const handle = setTimeout(() => {
+    if (delay < delayMilliseconds) rest = schedule(delayMilliseconds - delay, callback)
+    else callback()
+  }, delay)
+  handle.unref()
+  return {
+    cancel() {
+      clearTimeout(handle)
+      rest?.cancel()
     },
   }
 }

@@ -1,8 +1,5 @@
 /** A timer for a wall-clock time, however far away it is. */
-import type { Clock, Timer } from './clock.ts'
-
-/** The platform's longest timer delay (almost 25 days). */
-const TIMER_MILLISECONDS_MAX = 2_147_483_647
+import { type Clock, TIMER_MILLISECONDS_MAX, type Timer } from './clock.ts'
 
 /** @param atMilliseconds since the epoch, by the wall clock. A time that has passed is due at once. */
 export function scheduleAt(clock: Clock, atMilliseconds: number, callback: () => void): Timer {
