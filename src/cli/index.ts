@@ -19,6 +19,8 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
       return
     }
     process.stderr.write(`tidegate: ${oneLine(withCauses(error))}\n`)
+    // An exit discards what a full pipe has not taken yet, such as the end of a JSON document.
+    await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
     // A worker or listener started before the failure must not keep the process alive.
     process.exit(1)
   }

@@ -259,4 +259,17 @@ markets:
       'simulator.rate',
     ])
   })
+
+  it('check-config prints its whole JSON document where a pipe does not hold it at once', async () => {
+    const many = join(folder, 'many.yaml')
+    const markets = Array.from({ length: 600 }, (_, index) => {
+      const symbols = `symbol: A${index}USD, base_asset: A${index}, quote_asset: USD`
+      return `  - {${symbols}, price_decimals: 2, amount_decimals: 8, depth: 10, sources: ["replay:/nowhere/at.all"]}\n`
+    })
+    writeFileSync(many, `markets:\n${markets.join('')}`)
+    const { code, stdout } = await runCommand(['check-config', '--offline', '--json', '--config', many])
+    expect(code).toBe(1)
+    expect(stdout.length).toBeGreaterThan(100_000)
+    expect(detailsOf('bad', stdout, 'sources')).toHaveLength(markets.length)
+  })
 })
