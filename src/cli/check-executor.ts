@@ -17,6 +17,7 @@ import { createSystemClock } from '../platform/base/clock.ts'
 import { endpointAddress, readSecrets } from './options/checked-endpoint.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { stayAlive } from './terminal/environment.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 import { tableLines } from './terminal/table.ts'
 
 interface CheckExecutorOptions {
@@ -80,7 +81,7 @@ async function check(text: string, options: CheckExecutorOptions): Promise<void>
   const unknown = notKnown(session, results)
   const ok = broken.length === 0 && !isFailed
   const report = { ok, would_lose_money: losesMoney, not_known: unknown, checks: results.map(documentOf) }
-  process.stdout.write(json === true ? `${JSON.stringify(report, null, 2)}\n` : textOf(results, losesMoney, unknown))
+  process.stdout.write(json === true ? `${printableJson(report, 2)}\n` : textOf(results, losesMoney, unknown))
   if (broken.length > 0) throw new Error(`the endpoint breaks ${broken.length} of ${results.length} rules`)
   if (isFailed) throw new Error('the rule about restarts could not be checked')
 }
@@ -93,14 +94,14 @@ function documentOf({ name, rule, violation, notChecked, losesMoney }: CheckResu
 
 function textOf(results: readonly CheckResult[], losesMoney: boolean, unknown: readonly string[]): string {
   const rows = results.map(({ name, rule, violation, notChecked }) => {
-    if (notChecked !== undefined) return ['NOT CHECKED', name, `${rule}: ${notChecked}`]
-    return violation === undefined ? ['ok', name, rule] : ['BROKEN', name, `${rule}: ${violation}`]
+    if (notChecked !== undefined) return ['NOT CHECKED', name, printable(`${rule}: ${notChecked}`)]
+    return violation === undefined ? ['ok', name, rule] : ['BROKEN', name, printable(`${rule}: ${violation}`)]
   })
   return `${[...tableLines(rows), '', ...summaryOf(losesMoney, unknown)].join('\n')}\n`
 }
 
 function summaryOf(losesMoney: boolean, unknown: readonly string[]): readonly string[] {
-  const open = unknown.map((line) => `  ${line}`)
+  const open = unknown.map((line) => `  ${printable(line)}`)
   if (losesMoney) {
     return [
       'Money would have been lost: a delivery was paid twice, paid and refused, or paid for an untrusted request.',

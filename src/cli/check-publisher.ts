@@ -19,7 +19,7 @@ import { addressText } from './options/listener-address.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
 import { clearOf } from './terminal/progress-line.ts'
-import { printable } from './terminal/styled-line.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 import { countText, tableLines } from './terminal/table.ts'
 
 interface CheckPublisherOptions {
@@ -122,9 +122,7 @@ async function check(
   const findings = results.flatMap((result) => result.findings)
   const ok = results.length > 0 && results.every(({ outcome }) => outcome !== 'wrong')
   const warnings = findings.filter(({ isWarning }) => isWarning).length
-  stdout.write(
-    options.json === true ? `${JSON.stringify({ ok, warnings, scenarios: results }, null, 2)}\n` : textOf(results),
-  )
+  stdout.write(options.json === true ? `${printableJson({ ok, warnings, scenarios: results }, 2)}\n` : textOf(results))
   if (!ok) environment.setExitCode(1)
 }
 

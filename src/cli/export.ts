@@ -11,6 +11,7 @@ import type { Layout } from '../streaming/recordings/export/tables.ts'
 import { listRecordings } from '../streaming/recordings/recording-folder.ts'
 import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
 import { CLEAR_LINE } from './terminal/progress-line.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 
 interface ExportFlags {
   readonly format: 'csv' | 'parquet'
@@ -100,7 +101,7 @@ async function runExport(path: string, flags: ExportFlags, environment: CommandE
       signal: aborter.signal,
     })
     progress.end()
-    environment.stdout.write(json === true ? `${JSON.stringify(result)}\n` : resultText(result))
+    environment.stdout.write(json === true ? `${printableJson(result)}\n` : resultText(result))
   } finally {
     progress.end()
     removeSignals()
@@ -146,5 +147,5 @@ function resultText({ files, rows, gaps }: ExportResult): string {
   const lines = files.map(({ file, rows: count }) => `${file}: ${count} rows`)
   for (const { from, to, reason } of gaps) lines.push(`not recorded from ${from} to ${to}: ${reason}`)
   lines.push(`${rows} rows in ${files.length} files`)
-  return `${lines.join('\n')}\n`
+  return lines.map((line) => `${printable(line)}\n`).join('')
 }

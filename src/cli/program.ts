@@ -18,6 +18,7 @@ import { registerProve } from './prove.ts'
 import { registerRecord } from './record.ts'
 import { registerReplay } from './replay.ts'
 import { registerServe } from './serve.ts'
+import { printable } from './terminal/styled-line.ts'
 import { registerTorture } from './torture.ts'
 import { registerVerify } from './verify.ts'
 import { registerWatch } from './watch.ts'
@@ -55,6 +56,7 @@ export function createProgram(): Command {
   return program
 }
 
+/** The text on one line. It may come from another program, such as a service's error. */
 export function oneLine(text: string): string {
-  return text.trim().replace(/\s*\n\s*/g, ' ')
+  return printable(text.trim().replace(/\s*[\n\r]\s*|\t/g, ' '))
 }

@@ -20,7 +20,7 @@ import { RecordingError, readSignature, SIGNATURE_BYTES_MAX } from '../streaming
 import { Cursors } from '../streaming/sequencing/cursor.ts'
 import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
 import { linesOf } from './terminal/line-reader.ts'
-import { printable } from './terminal/styled-line.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 import { countText } from './terminal/table.ts'
 
 interface ProveOptions {
@@ -117,7 +117,7 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
     views: receipts.views(),
     failures: receipts.findings,
   }
-  environment.stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
+  environment.stdout.write(options.json === true ? `${printableJson(verdict)}\n` : reportText(verdict))
   if (!verdict.ok) environment.setExitCode(1)
 }
 

@@ -9,7 +9,7 @@ import { addConfigFlags, readConfig } from './options/config-flags.ts'
 import { durationSeconds } from './options/option-values.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
 import { CLEAR_LINE } from './terminal/progress-line.ts'
-import { printable } from './terminal/styled-line.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 
 interface RecordOptions {
   readonly duration?: number
@@ -102,7 +102,7 @@ async function record(command: Command, file: string, environment: CommandEnviro
     lost,
     ...(problem === undefined ? {} : { problem }),
   }
-  stdout.write(json === true ? `${JSON.stringify(summary)}\n` : summaryText(summary))
+  stdout.write(json === true ? `${printableJson(summary)}\n` : summaryText(summary))
   if (problem !== undefined) throw new Error(`the recording has ended early: ${problem}`)
 }
 

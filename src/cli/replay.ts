@@ -8,6 +8,7 @@ import { marketsOf, type RecordingInfo, readRecordingInfo } from '../streaming/r
 import { runDemo } from './demo.ts'
 import { addConfigFlags } from './options/config-flags.ts'
 import { sizeText } from './record.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 
 interface ReplayOptions {
   readonly speed?: string
@@ -41,7 +42,7 @@ Examples:
     const options = command.opts<ReplayOptions>()
     if (options.info === true) {
       const info = await readRecordingInfo(file)
-      process.stdout.write(options.json === true ? `${JSON.stringify(info)}\n` : infoText(info))
+      process.stdout.write(options.json === true ? `${printableJson(info)}\n` : infoText(info))
       return
     }
     const reader = await openRecording(file)
@@ -85,5 +86,5 @@ function infoText(info: RecordingInfo): string {
   for (const damage of info.damage) lines.push(`  damage      ${damage}`)
   lines.push('', 'The configuration for its replay:', 'markets:')
   for (const market of info.markets) lines.push(`  - ${JSON.stringify(market)}`)
-  return `${lines.join('\n')}\n`
+  return lines.map((line) => `${printable(line)}\n`).join('')
 }

@@ -14,7 +14,7 @@ import { ScriptedMarkets } from '../conformance/stimulus/torture/scripted-market
 import { TortureService } from '../conformance/stimulus/torture/service.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
-import { printable } from './terminal/styled-line.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 
 interface TortureOptions {
   readonly credentials: string
@@ -93,9 +93,7 @@ async function torture(
     await service.stop()
   }
   const ok = results.every(({ outcome }) => outcome !== 'wrong')
-  stdout.write(
-    options.json === true ? `${JSON.stringify({ ok, pace: options.pace, results })}\n` : summaryText(results),
-  )
+  stdout.write(options.json === true ? `${printableJson({ ok, pace: options.pace, results })}\n` : summaryText(results))
   if (!ok) environment.setExitCode(1)
 }
 

@@ -17,7 +17,7 @@ import { positiveInteger } from './options/option-values.ts'
 import { loadCredentials, type StreamCredentials } from './options/stream-credentials.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
 import { clearOf } from './terminal/progress-line.ts'
-import { printable } from './terminal/styled-line.ts'
+import { printable, printableJson } from './terminal/styled-line.ts'
 import { countText } from './terminal/table.ts'
 
 interface VerifyOptions {
@@ -166,7 +166,7 @@ async function verify(
     books: markets.map((market) => ({ market, ...(checker.levels(market) ?? { bids: 0, asks: 0 }) })),
     violations: findings.all,
   }
-  stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
+  stdout.write(options.json === true ? `${printableJson(verdict)}\n` : reportText(verdict))
   if (!verdict.ok) environment.setExitCode(1)
 }
 
@@ -264,7 +264,9 @@ function reportText(verdict: Verdict): string {
   for (const { name, rule, count, examples } of violations) {
     lines.push('', `${name} (${count}): ${rule}`)
     for (const { market, detail, atMilliseconds } of examples) {
-      lines.push(`  at ${atMilliseconds} ms${market === undefined ? '' : ` ${market}`}: ${printable(detail)}`)
+      lines.push(
+        `  at ${atMilliseconds} ms${market === undefined ? '' : ` ${printable(market)}`}: ${printable(detail)}`,
+      )
     }
   }
   lines.push(

@@ -17,7 +17,7 @@ interface ListAnswer {
 export function listText({ items, next_page_cursor: cursor }: ListAnswer, columns: readonly string[]): string {
   if (items.length === 0) return '(none)\n'
   const lines = tableOf(items, columns)
-  if (cursor !== undefined) lines.push('', `more: --page-cursor ${cursor}`)
+  if (cursor !== undefined) lines.push('', `more: --page-cursor ${printable(cursor)}`)
   return `${lines.join('\n')}\n`
 }
 
@@ -28,7 +28,7 @@ export function recordText(document: Document): string {
   const visit = (members: Document, prefix: string): void => {
     for (const [name, value] of Object.entries(members)) {
       const title = prefix + name.replaceAll('_', ' ')
-      if (isRecords(value)) tables.push('', title, ...tableOf(value, columnsOf(value)))
+      if (isRecords(value)) tables.push('', printable(title), ...tableOf(value, columnsOf(value)))
       else if (isObject(value)) visit(value, `${title} `)
       else rows.push([printable(title), cellOf(value)])
     }

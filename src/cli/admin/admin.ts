@@ -7,6 +7,7 @@ import { type Command, Option } from 'commander'
 import type { Config } from '../../service/config/settings.ts'
 import { CONFIG_MEANING, readConfig } from '../options/config-flags.ts'
 import { type CreatedClient, reserveCredentialsFile, serviceAddresses } from '../options/credentials-file.ts'
+import { printableJson } from '../terminal/styled-line.ts'
 import { withIds } from './admin-names.ts'
 import { listText, recordText } from './admin-output.ts'
 import { type AdminVerb, callOf, type Given, optionsOf, textOf } from './admin-verb.ts'
@@ -81,7 +82,7 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
         return
       }
       const answer = await callAndKeep(api, call, config, options)
-      const json = () => `${JSON.stringify(answer, null, 2)}\n`
+      const json = () => `${printableJson(answer, 2)}\n`
       process.stdout.write(verb.otherText?.(answer, given.options) ?? (isForPeople ? textFor(verb, answer) : json()))
       const fault = verb.fault?.(answer)
       if (fault !== undefined) throw new Error(fault)

@@ -2,7 +2,7 @@
 import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { pause } from '../../platform/base/time-limit.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from '../terminal/environment.ts'
-import { printable } from '../terminal/styled-line.ts'
+import { printable, printableJson } from '../terminal/styled-line.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 
 const POLL_MILLISECONDS = 1_000
@@ -53,7 +53,7 @@ export async function tailEvents(options: EventTailOptions): Promise<void> {
       const { items, next_page_cursor } = await list({ after, limit: PAGE_MAX })
       for (const item of items) {
         if (types === undefined || types.has(item.type))
-          stdout.write(`${isForPeople ? lineOf(item) : JSON.stringify(item)}\n`)
+          stdout.write(`${isForPeople ? lineOf(item) : printableJson(item)}\n`)
         after = String(item.sequence)
       }
       if (next_page_cursor === undefined) await pause(clock, POLL_MILLISECONDS, stopped.signal)

@@ -1,4 +1,5 @@
 /** Prints the results of a check of an endpoint: one line for each rule, or JSON. */
+import { printable, printableJson } from './styled-line.ts'
 import { tableLines } from './table.ts'
 
 interface CheckResult {
@@ -13,9 +14,9 @@ export function printChecks(what: string, results: readonly CheckResult[], asJso
   const broken = results.filter(({ violation }) => violation !== undefined).length
   const checks = results.map((result) => ({ ...result, ok: result.violation === undefined }))
   const rows = results.map(({ name, rule, violation }) =>
-    violation === undefined ? ['ok', name, rule] : ['BROKEN', name, `${rule}: ${violation}`],
+    violation === undefined ? ['ok', name, rule] : ['BROKEN', name, printable(`${rule}: ${violation}`)],
   )
-  const text = asJson ? JSON.stringify({ ok: broken === 0, checks }, null, 2) : tableLines(rows).join('\n')
+  const text = asJson ? printableJson({ ok: broken === 0, checks }, 2) : tableLines(rows).join('\n')
   process.stdout.write(`${text}\n`)
   if (broken > 0) throw new Error(`the ${what} breaks ${broken} of ${results.length} rules`)
 }

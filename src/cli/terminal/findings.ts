@@ -1,6 +1,6 @@
 /** Prints findings as aligned lines or as one JSON object, and ends the verb when something is bad. */
 import type { Finding } from '../../service/doctor/finding.ts'
-import { printable } from './styled-line.ts'
+import { printable, printableJson } from './styled-line.ts'
 import { tableLines } from './table.ts'
 
 /** What a verb adds to its findings. */
@@ -20,7 +20,7 @@ export function reportFindings(
   const bad = findings.filter(({ verdict }) => verdict === 'bad')
   const document = { ok: bad.length === 0, findings, ...addition?.document }
   const lines = [...findingLines(shown), ...(addition?.lines ?? [])]
-  process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
+  process.stdout.write(json ? `${printableJson(document, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
   if (bad.length > 0) throw new Error(`checks failed: ${[...new Set(bad.map(({ name }) => name))].join(', ')}`)
 }
 

@@ -1,6 +1,7 @@
 /**
  * Terminal lines as styled pieces: their width is known before any escape sequence is added, so they can be cut to the
- * terminal exactly. Control characters are removed from text here, so no text can control the terminal. Pure.
+ * terminal exactly. Control characters are removed from text here, so no text can control the terminal, or show its
+ * characters in another order. Pure.
  */
 
 export interface Piece {
@@ -23,6 +24,9 @@ const STYLES = {
 } as const
 
 export type Style = keyof typeof STYLES
+
+/** What JSON does not escape itself. */
+const STEERING = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 function lineWidth(line: Line): number {
   return line.reduce((width, piece) => width + piece.text.length, 0)
@@ -54,8 +58,14 @@ export function renderLine(line: Line, width: number, hasColors: boolean): strin
     .trimEnd()
 }
 
-/** Text without control characters. */
+/** Text without control characters, and without those for bidirectional text (Unicode UAX #9 section 2). */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
+  return text.replace(/[\u0000-\u001f]/g, '?').replace(STEERING, '?')
+}
+
+/** The value as JSON, where the same characters are escaped: every reader gets the same value. */
+export function printableJson(value: unknown, indent?: number): string {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value, null, indent).replace(STEERING, escaped)
 }
