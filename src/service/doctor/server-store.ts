@@ -4,7 +4,7 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
 import { type Db, StoreUnavailable } from '../../platform/store/db.ts'
-import { readSchemaState } from '../../platform/store/migrate.ts'
+import { readSchemaState, SchemaProblem } from '../../platform/store/migrate.ts'
 import type { Config } from '../config/settings.ts'
 import { Lifecycle } from '../process/lifecycle.ts'
 import { openStoreAsItIs } from '../process/open-store.ts'
@@ -22,6 +22,7 @@ export async function readServerStore<Value>(
     const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
     return (await readSchemaState(db)) === 'current' ? await read(db) : undefined
   } catch (error) {
+    if (error instanceof SchemaProblem) return undefined
     if (!(error instanceof StoreUnavailable)) throw error
     return 'unreachable'
   } finally {
