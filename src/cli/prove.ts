@@ -3,6 +3,7 @@
  * reports how many books, executions and UPDATEs they prove. It needs no service, only the files and the public keys.
  * Exit code 1 when anything failed, or there is no receipt.
  */
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { collectReceipts, FramesProof } from '../conformance/judge/receipts/prove-frames.ts'
@@ -15,6 +16,7 @@ import {
 } from '../conformance/judge/receipts/receipt-list.ts'
 import { type ReceiptKeys, readReceiptKeys } from '../conformance/judge/receipts/receipt-proof.ts'
 import { fileErrorText, readRegularFile } from '../platform/base/regular-file.ts'
+import { reasonOf } from '../service/doctor/finding.ts'
 import { openRecording } from '../streaming/recordings/reader.ts'
 import { RecordingError, readSignature, SIGNATURE_BYTES_MAX } from '../streaming/recordings/recording.ts'
 import { Cursors } from '../streaming/sequencing/cursor.ts'
@@ -150,10 +152,12 @@ async function proveFrames(files: readonly string[], receipts: ReceiptList, areO
 }
 
 async function isRecording(path: string): Promise<boolean> {
-  const file = await open(path, 'r').catch((error: unknown) => {
+  // Without O_NONBLOCK, opening a pipe blocks until it has a writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     throw new Error(`${path} cannot be read: ${fileErrorText(error)}`)
   })
   try {
+    if (!(await file.stat()).isFile()) throw new Error(`${path} is not a regular file`)
     const bytes = Buffer.alloc(SIGNATURE_BYTES_MAX)
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
     return readSignature(bytes.subarray(0, bytesRead)) !== undefined
@@ -163,7 +167,10 @@ async function isRecording(path: string): Promise<boolean> {
 }
 
 async function loadKeys(place: string): Promise<ReceiptKeys> {
-  const text = /^https?:\/\//.test(place) ? await fetchText(place) : readText(place)
+  const refuse = (error: unknown): never => {
+    throw new Error(`the keys at ${place} cannot be read: ${reasonOf(error)}`)
+  }
+  const text = /^https?:\/\//.test(place) ? await fetchText(place).catch(refuse) : readText(place)
   let document: unknown
   try {
     document = JSON.parse(text)
@@ -187,13 +194,13 @@ async function fetchText(url: string): Promise<string> {
   const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX) })
   if (response.status !== 200) {
     await response.body?.cancel()
-    throw new Error(`${url} answered with status ${response.status}`)
+    throw new Error(`the answer has status ${response.status}`)
   }
   const decoder = new TextDecoder()
   let text = ''
   for await (const part of response.body ?? []) {
     text += decoder.decode(part, { stream: true })
-    if (text.length > KEYS_BYTES_MAX) throw new Error(`the answer of ${url} is too long`)
+    if (text.length > KEYS_BYTES_MAX) throw new Error('the answer is too long')
   }
   return text
 }

@@ -288,6 +288,10 @@ describe('prove reports', () => {
     expect(await errorOf(frames, '--keys', join(folder, 'none'))).toMatch(/the keys in .*none cannot be read: ENOENT/)
     expect(await errorOf(frames, '--keys', save(['[]']))).toMatch(/are not a JWK Set/)
     expect(await errorOf(frames, '--keys', save(['{']))).toMatch(/are not JSON/)
+    expect(await errorOf(folder, '--keys', frames)).toBe(`${folder} is not a regular file`)
+    expect(await errorOf(frames, '--keys', 'http://127.0.0.1:9/keys')).toMatch(
+      /^the keys at http:\/\/127\.0\.0\.1:9\/keys cannot be read: /,
+    )
   })
 })
 

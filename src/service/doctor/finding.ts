@@ -57,5 +57,6 @@ export function nextOfConnection(reason: string, otherwise: string): string {
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = (error as NodeJS.ErrnoException).code ?? (error.cause as NodeJS.ErrnoException | undefined)?.code
-  return code ?? error.message
+  // A timeout's code is a number.
+  return typeof code === 'string' ? code : error.message
 }

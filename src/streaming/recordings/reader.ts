@@ -4,6 +4,7 @@
  * block is marked as not continuous. A damaged body is an error with its offset. Entries are never read from bytes with
  * a wrong checksum.
  */
+import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { crc32, inflateRaw } from 'node:zlib'
@@ -42,10 +43,12 @@ export interface RecordedBlock extends BlockHead {
  * @throws {RecordingError} when the file is not a readable recording
  */
 export async function openRecording(path: string): Promise<RecordingReader> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+  // Without O_NONBLOCK, opening a pipe blocks until it has a writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     throw new RecordingError(`the recording ${path} cannot be opened: ${error.code ?? error.message}`)
   })
   try {
+    if (!(await file.stat()).isFile()) throw new RecordingError(`${path} is not a recording: it is not a regular file`)
     return await RecordingReader.read(path, file)
   } catch (error) {
     await file.close()

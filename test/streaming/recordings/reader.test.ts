@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRecording } from '../../../src/streaming/recordings/reader.ts'
 import type { RecordedEntry } from '../../../src/streaming/recordings/recording.ts'
+import { canMakeFifo, makeFifo } from '../../support/fifo.ts'
 import { HEADER, RECORDING_START, readEntries, recordingFolder, writeRecording } from '../../support/recording-file.ts'
 
 const folder = recordingFolder()
@@ -125,7 +126,17 @@ describe('opening', () => {
     await expect(openRecording('/nowhere/at.all')).rejects.toThrow(
       'the recording /nowhere/at.all cannot be opened: ENOENT',
     )
+    await expect(openRecording('/tmp')).rejects.toThrow('/tmp is not a recording: it is not a regular file')
   })
+
+  it.skipIf(!canMakeFifo)(
+    'opening a named pipe (needs mkfifo) fails at once, although nothing writes to it',
+    async () => {
+      const path = folder.next()
+      makeFifo(path)
+      await expect(openRecording(path)).rejects.toThrow(`${path} is not a recording: it is not a regular file`)
+    },
+  )
 
   it('opening a recording returns the markets as they were configured, and the times', async () => {
     const reader = await openRecording(fileOf(bytes))
