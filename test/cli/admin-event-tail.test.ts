@@ -1,5 +1,7 @@
 /** `tidegate admin event tail`: every event once, in order, as text or JSON, until it is stopped. */
 import { EventEmitter } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type EventTailOptions, tailEvents } from '../../src/cli/admin/event-tail.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
@@ -18,7 +20,7 @@ function tail({ customerId }: RestCustomer, options: Partial<EventTailOptions> =
   const lines: string[] = []
   let stop = (): void => undefined
   const stdout = Object.assign(new EventEmitter(), {
-    write: (text: string) => {
+    write: (text: string): boolean => {
       lines.push(...text.trimEnd().split('\n'))
       return true
     },
@@ -77,4 +79,43 @@ it('event tail refuses an unknown type, and reports the service’s errors', asy
   const who = await node.newCustomer()
   await expect(tail(who, { types: 'a.b' }).running).rejects.toThrow("--types: 'a.b' is not an event type")
   await expect(tail(who, { after: 'x' }).running).rejects.toThrow('after')
+})
+
+it('event tail ends at once, without an error, when it is stopped while the service does not answer', async () => {
+  let asked = 0
+  const silent = createServer(() => asked++).listen(0, '127.0.0.1')
+  await until('the listener', () => silent.listening)
+  const api = { url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, token: OPERATOR_TOKEN }
+  const { running, stop } = tail(await node.newCustomer(), { api, after: '0' })
+  await until('the call', () => asked > 0)
+  const start = performance.now()
+  stop()
+  await running
+  expect(performance.now() - start).toBeLessThan(5_000)
+  silent.closeAllConnections()
+  silent.close()
+})
+
+it('event tail reads no further page while its reader does not take the last one', async () => {
+  let asked = 0
+  const page = { items: [{ sequence: 1, type: 'a', time: 't', subject: 's', data: {} }], next_page_cursor: 'more' }
+  const endless = createServer((_, response) => {
+    asked++
+    response.end(JSON.stringify(page))
+  }).listen(0, '127.0.0.1')
+  await until('the listener', () => endless.listening)
+  const api = { url: `http://127.0.0.1:${(endless.address() as AddressInfo).port}`, token: OPERATOR_TOKEN }
+  const { lines, running, stdout, stop } = tail(await node.newCustomer(), { api, after: '0' })
+  const write = stdout.write
+  stdout.write = (text) => !write(text)
+  await until('a page', () => lines.length > 0)
+  const before = asked
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(asked).toBe(before)
+  stdout.emit('drain')
+  await until('the next page', () => asked > before)
+  stop()
+  await running
+  endless.closeAllConnections()
+  endless.close()
 })

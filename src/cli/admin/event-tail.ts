@@ -1,7 +1,7 @@
 /** `tidegate admin event tail`: shows a customer's events as they happen, by polling their list until it is stopped. */
 import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { pause } from '../../platform/base/time-limit.ts'
-import { type CommandEnvironment, processEnvironment, stayAlive } from '../terminal/environment.ts'
+import { type CommandEnvironment, type Output, processEnvironment, stayAlive } from '../terminal/environment.ts'
 import { printable, printableJson } from '../terminal/styled-line.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 
@@ -45,26 +45,44 @@ export async function tailEvents(options: EventTailOptions): Promise<void> {
   // A closed pipe, as with `head`.
   stdout.on('error', stop)
   const list = async (query: Readonly<Record<string, string | undefined>>): Promise<EventPage> =>
-    (await callOperator(api, { method: 'GET', path, query })) as EventPage
+    (await callOperator(api, { method: 'GET', path, query }, stopped.signal)) as EventPage
   const last = async () => (await list({ order: 'DESC', limit: '1' })).items[0]?.sequence ?? 0
   const follow = async () => {
     let after = options.after ?? String(await last())
     while (!stopped.signal.aborted) {
       const { items, next_page_cursor } = await list({ after, limit: PAGE_MAX })
+      let isFull = false
       for (const item of items) {
         if (types === undefined || types.has(item.type))
-          stdout.write(`${isForPeople ? lineOf(item) : printableJson(item)}\n`)
+          isFull = !stdout.write(`${isForPeople ? lineOf(item) : printableJson(item)}\n`)
         after = String(item.sequence)
       }
+      if (isFull) await drained(stdout, stopped.signal)
       if (next_page_cursor === undefined) await pause(clock, POLL_MILLISECONDS, stopped.signal)
     }
   }
   try {
     await stayAlive(follow())
+  } catch (error) {
+    // The stop ended a call.
+    if (!stopped.signal.aborted) throw error
   } finally {
     endSignals()
     stdout.off('error', stop)
   }
+}
+
+/** Resolves when the output takes more, or the signal is aborted. */
+function drained(output: Output, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      output.off('drain', end)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    output.on('drain', end)
+    signal.addEventListener('abort', end)
+  })
 }
 
 function typesOf(text: string | undefined): ReadonlySet<string> | undefined {

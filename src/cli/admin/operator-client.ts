@@ -5,6 +5,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createSystemClock } from '../../platform/base/clock.ts'
+import { membersOf, parseJson } from '../../platform/base/json-value.ts'
+import { withDeadline } from '../../platform/base/time-limit.ts'
 import type { Config } from '../../service/config/settings.ts'
 import type { Readiness } from '../../service/health/readiness.ts'
 import { addressText, reachable } from '../options/listener-address.ts'
@@ -43,30 +46,46 @@ export function operatorApi(config: Config, { operatorUrl, operatorTokenFile }: 
   return { url: url.replace(/\/+$/, ''), token }
 }
 
+/** @param stop ends the call, which then rejects */
 export async function callOperator(
   { url, token }: OperatorApi,
   { method, path, query, body }: OperatorCall,
+  stop?: AbortSignal,
 ): Promise<unknown> {
   const target = new URL(`${url}/admin/v1${path}`)
   for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) target.searchParams.set(name, value)
   const headers: Record<string, string> = { authorization: `Bearer ${token}` }
   if (body !== undefined) headers['content-type'] = 'application/json'
   const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-  const response = await reach(url, target, { method, headers, ...sent }, CALL_MILLISECONDS_MAX)
-  const text = await response.text()
-  if (!response.ok) throw new Error(refusalOf(response.status, text))
-  return JSON.parse(text)
+  const { status, text } = await reach(url, target, { method, headers, ...sent }, CALL_MILLISECONDS_MAX, stop)
+  const answer = parseJson(text)
+  if (status < 200 || status > 299) throw new Error(refusalOf(status, answer))
+  if (answer === undefined) throw new Error(`${url} answered ${status} without JSON: is it the operator API?`)
+  return answer
 }
 
 /** The `/readyz` document, ready or not. */
 export async function readReadiness({ url }: Pick<OperatorApi, 'url'>): Promise<Readiness> {
-  const response = await reach(url, `${url}/readyz`, {}, READINESS_MILLISECONDS_MAX)
-  return (await response.json()) as Readiness
+  const { status, text } = await reach(url, `${url}/readyz`, {}, READINESS_MILLISECONDS_MAX)
+  const answer = parseJson(text)
+  if (answer === undefined) throw new Error(`${url} answered ${status} without JSON: is it the operator API?`)
+  return answer as Readiness
 }
 
-async function reach(url: string, target: string | URL, init: RequestInit, millisecondsMax: number): Promise<Response> {
-  const signal = AbortSignal.timeout(millisecondsMax)
-  return await fetch(target, { ...init, signal }).catch((error: Error) => {
+/** The whole answer, in time. */
+async function reach(
+  url: string,
+  target: string | URL,
+  init: RequestInit,
+  milliseconds: number,
+  stop?: AbortSignal,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const late = (): Error => new Error(`no whole answer in ${milliseconds / 1_000} s`)
+  const asked = withDeadline({ clock: createSystemClock(), milliseconds, stop, late }, async (signal) => {
+    const response = await fetch(target, { ...init, signal })
+    return { status: response.status, text: await response.text() }
+  })
+  return await asked.catch((error: Error) => {
     throw new Error(`the operator API at ${url} does not answer (${reasonOf(error)}): is the service running?`)
   })
 }
@@ -85,13 +104,10 @@ function reasonOf(error: Error): string {
 }
 
 /** One line: the problem's code, detail and `meta`. */
-function refusalOf(status: number, text: string): string {
-  try {
-    const { code, detail, meta } = JSON.parse(text) as { code: string; detail: string; meta?: unknown }
-    return `${code} (${status}): ${detail}${meta === undefined ? '' : ` ${JSON.stringify(meta)}`}`
-  } catch (error) {
-    return `the operator API answered ${status} without a problem document (${(error as Error).name})`
-  }
+function refusalOf(status: number, answer: unknown): string {
+  const { code, detail, meta } = membersOf(answer)
+  if (typeof code !== 'string') return `the operator API answered ${status} without a problem document`
+  return `${code} (${status}): ${String(detail)}${meta === undefined ? '' : ` ${JSON.stringify(meta)}`}`
 }
 
 function readTokenFile(path: string): string {
