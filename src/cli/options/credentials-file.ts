@@ -1,10 +1,11 @@
 /**
  * The file written by `admin client create --credentials`, in the format for `watch`, `verify` and the examples. Only
- * its owner can read it. An existing file is never replaced, and the file is created before the client, so no secret is
- * lost because it could not be written.
+ * its owner can read it. An existing file is never replaced. The file is created before the client, so a wrong path
+ * costs no secret. On a full disk, the error says how to create another one.
  */
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { addressesAt, type ServiceAddresses } from '../../access/clients/operator-answers.ts'
+import { fileErrorText } from '../../platform/base/regular-file.ts'
 import type { Config } from '../../service/config/settings.ts'
 import { addressText, reachable } from './listener-address.ts'
 
@@ -29,15 +30,24 @@ export function reserveCredentialsFile(path: string): ReservedFile {
     if (code === 'EEXIST') throw new Error(`${path} exists: name another file, or delete it`)
     throw new Error(`${path} cannot be written (${code}): name another file`)
   }
+  const release = (): void => {
+    closeSync(descriptor)
+    rmSync(path, { force: true })
+  }
   return {
     write({ client_id, client_secret, scopes }, addresses) {
-      writeFileSync(descriptor, `${JSON.stringify({ client_id, client_secret, scopes, ...addresses }, null, 2)}\n`)
+      try {
+        writeFileSync(descriptor, `${JSON.stringify({ client_id, client_secret, scopes, ...addresses }, null, 2)}\n`)
+      } catch (error) {
+        release()
+        throw new Error(
+          `the client was created, but its secret could not be written to ${path} (${fileErrorText(error)}): ` +
+            `create another with tidegate admin secret create ${client_id}`,
+        )
+      }
       closeSync(descriptor)
     },
-    release() {
-      closeSync(descriptor)
-      rmSync(path, { force: true })
-    },
+    release,
   }
 }
 
