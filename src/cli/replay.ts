@@ -3,6 +3,7 @@
  * The markets and the speed are ordinary settings, which this verb sets from the file and its options.
  */
 import type { Command } from 'commander'
+import { readInstant } from '../platform/http/list-times.ts'
 import { openRecording, type RecordingReader } from '../streaming/recordings/reader.ts'
 import { marketsOf, type RecordingInfo, readRecordingInfo } from '../streaming/recordings/recording-info.ts'
 import { runDemo } from './demo.ts'
@@ -64,8 +65,10 @@ function settingsOf({ speed, from, loop, markets }: ReplayOptions, reader: Recor
 
 function secondsOf(from: string, { firstMilliseconds, lastMilliseconds }: RecordingReader): number {
   const isSeconds = /^[0-9]{1,9}(\.[0-9]{1,3})?$/.test(from)
-  const milliseconds = isSeconds ? Number(from) * 1_000 : Date.parse(from) - firstMilliseconds
-  if (Number.isNaN(milliseconds)) throw new Error(`--from is ${from}, neither a time nor a number of seconds`)
+  const atMilliseconds = isSeconds ? firstMilliseconds + Number(from) * 1_000 : readInstant(from)?.milliseconds
+  // Also a time without a zone, which Date.parse would take for one of this machine's.
+  if (atMilliseconds === undefined) throw new Error(`--from is ${from}, neither a time nor a number of seconds`)
+  const milliseconds = atMilliseconds - firstMilliseconds
   if (milliseconds >= 0 && milliseconds <= lastMilliseconds - firstMilliseconds) return Math.round(milliseconds) / 1_000
   const [first, last] = [firstMilliseconds, lastMilliseconds].map((time) => new Date(time).toISOString())
   throw new Error(`--from is ${from}, but the recording contains ${first} to ${last}`)

@@ -116,15 +116,17 @@ describe('replay', () => {
   })
 
   it('replay reports a file or position that it cannot start from', async () => {
-    const [other, late, odd] = await Promise.all([
+    const [other, late, odd, local] = await Promise.all([
       startCommand(['replay', join(data.path, 'data/demo-client.json')], { isBuilt: true }).result,
       replay('--from', '60').result,
       replay('--from', 'yesterday').result,
+      replay('--from', '2026-01-01T00:00:00').result,
     ])
     expect(other!.stderr).toMatch(/demo-client\.json is not a recording\n$/)
     expect(late!.stderr).toMatch(/^tidegate: --from is 60, but the recording contains .*Z to .*Z\n$/)
     expect(odd!.stderr).toBe('tidegate: --from is yesterday, neither a time nor a number of seconds\n')
-    expect([other!.code, late!.code, odd!.code]).toEqual([1, 1, 1])
+    expect(local!.stderr).toBe('tidegate: --from is 2026-01-01T00:00:00, neither a time nor a number of seconds\n')
+    expect([other!.code, late!.code, odd!.code, local!.code]).toEqual([1, 1, 1, 1])
   })
 })
 
