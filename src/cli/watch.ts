@@ -250,7 +250,8 @@ function lineOutput(
     if (!stdout.write(`${line}\n`)) isFull = true
   }
   const drained = async (): Promise<void> => {
-    if (isFull) await new Promise<void>((resolve) => waiting.push(resolve))
+    // After the end nothing would resolve it.
+    if (isFull && !ending.signal.aborted) await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const now = (): string => millisecondText(clock.wallInstant().milliseconds)
   let topBefore = ''

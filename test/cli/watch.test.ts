@@ -164,6 +164,19 @@ describe('watch without a terminal', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
+  it('watch without a terminal ends when it is interrupted in the tick in which its output becomes full', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    const write = run.stdout.write.bind(run.stdout)
+    run.stdout.write = (text) => {
+      write(text)
+      if (text.includes(' top ')) run.interrupt()
+      return !text.includes(' top ')
+    }
+    connection.send(BOOK)
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+  })
+
   it('watch without a terminal ends without an error when its output is closed', async () => {
     const run = watch([M, '--credentials', await startService()])
     await service.connection(0)
