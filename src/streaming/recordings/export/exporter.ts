@@ -3,7 +3,7 @@
  * temporary name until it is complete. Memory use does not depend on the recordings' length: it holds one block, the
  * books, and a bounded number of rows.
  */
-import { rename, unlink } from 'node:fs/promises'
+import { lstat, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { MarketDefinition } from '../../market/event.ts'
@@ -68,6 +68,8 @@ interface OpenTable {
   readonly day: string
   readonly path: string
   readonly partialPath: string
+  /** The partial file's inode, by which it is distinguished from another export's with the same name. */
+  readonly inode: bigint | undefined
   readonly file: TableFile
   rows: number
 }
@@ -130,10 +132,11 @@ class Exporter {
 
   /** Removes incomplete files. */
   async discard(): Promise<void> {
-    for (const { file, partialPath } of this.#tables.values()) {
+    for (const { file, partialPath, inode } of this.#tables.values()) {
+      const isOurs = (await inodeOf(partialPath)) === inode
       // Report the error that ended the export.
       await file.close().catch(() => undefined)
-      await unlink(partialPath).catch(() => undefined)
+      if (isOurs) await unlink(partialPath).catch(() => undefined)
     }
   }
 
@@ -283,11 +286,14 @@ class Exporter {
       format === 'csv'
         ? await createCsvFile(partialPath, columns, isZipped)
         : await createParquetFile(partialPath, columns, rowsMax)
-    return { day, path, partialPath, file, rows: 0 }
+    return { day, path, partialPath, inode: await inodeOf(partialPath), file, rows: 0 }
   }
 
   async #complete(key: string): Promise<void> {
     const table = this.#tables.get(key) as OpenTable
+    if ((await inodeOf(table.partialPath)) !== table.inode) {
+      throw new Error(`${table.partialPath} was replaced: another export writes to this folder`)
+    }
     await table.file.close()
     await rename(table.partialPath, table.path)
     this.#tables.delete(key)
@@ -295,6 +301,10 @@ class Exporter {
     const { path: file, day, rows } = table
     this.#done.push({ file, table: TABLE_TITLES[name], market, day, rows })
   }
+}
+
+async function inodeOf(path: string): Promise<bigint | undefined> {
+  return (await lstat(path, { bigint: true }).catch(() => undefined))?.ino
 }
 
 function dayOf(microseconds: number): string {
