@@ -3,7 +3,6 @@
  * message with `stream-checker`. It uses only the public API. Exit code 1 means a violated rule. The report lists the
  * rules, the number of violations, and the first ones. With `--rest` it also compares the REST view with the stream.
  */
-import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Finding, Findings } from '../conformance/judge/findings.ts'
 import { RestChecker, type RestCounts } from '../conformance/judge/rest/rest-checker.ts'
@@ -12,10 +11,10 @@ import { StreamChecker, type StreamCounts } from '../conformance/judge/stream/st
 import { StreamConnection } from '../conformance/judge/stream/stream-connection.ts'
 import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/stream/violations.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
-import { fileErrorText } from '../platform/base/regular-file.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { loadCredentials, type StreamCredentials } from './options/stream-credentials.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { LineFile } from './terminal/line-file.ts'
 import { clearOf } from './terminal/progress-line.ts'
 import { printable, printableJson } from './terminal/styled-line.ts'
 import { countText } from './terminal/table.ts'
@@ -123,7 +122,7 @@ async function verify(
   }
   const rest = options.rest === true ? restCheck(credentials, markets, environment, take) : undefined
   await rest?.requests.begin()
-  const saved = options.save === undefined ? undefined : createFile(options.save)
+  const saved = options.save === undefined ? undefined : new LineFile(options.save, () => connection.stop())
   const connection = new StreamConnection({
     credentials,
     request: subscription(markets),
@@ -136,7 +135,7 @@ async function verify(
       rest?.checker.onConnect()
     },
     onMessage(text) {
-      if (saved !== undefined) writeSync(saved, `${text}\n`)
+      saved?.add(text)
       take(checker.onMessage(text, clock.monotonicMilliseconds()))
       rest?.checker.onMessage(text)
       const channels = checker.takeEnded()
@@ -151,7 +150,7 @@ async function verify(
     await runFor(options.seconds, connection, rest, environment)
   } finally {
     endProgress()
-    if (saved !== undefined) closeSync(saved)
+    saved?.close()
   }
   const now = clock.monotonicMilliseconds()
   take(checker.onEnd(now, markets))
@@ -214,15 +213,6 @@ function subscription(markets: readonly string[]): object {
   const perMarket = ['market_data', 'market_data.top_of_book', 'execution_data']
   const channels = markets.flatMap((market) => perMarket.map((type) => ({ type, params: { market } })))
   return { type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }
-}
-
-/** Creates a file. An existing one is not replaced. */
-function createFile(path: string): number {
-  try {
-    return openSync(path, 'wx', 0o600)
-  } catch (error) {
-    throw new Error(`${path} cannot be created: ${fileErrorText(error)}`)
-  }
 }
 
 function exampleOf({ market, detail, receivedAtMilliseconds }: Violation, startMilliseconds: number): Example {
