@@ -1,6 +1,6 @@
 /**
  * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call, after the calls which
- * resolve names to ids. The answer is written to stdout, as a table on a terminal and as JSON elsewhere. An error is
+ * resolve names to ids, except for a whole list as CSV. The answer is written to stdout, as a table on a terminal and as JSON elsewhere. An error is
  * written to stderr, with exit 1.
  */
 import { type Command, Option } from 'commander'
@@ -25,7 +25,18 @@ interface AdminOptions extends OperatorApiOptions {
   readonly json?: boolean
   readonly credentials?: string
   readonly url?: string
+  readonly csv?: boolean
+  readonly limit?: string
+  readonly pageCursor?: string
 }
+
+interface ListPage {
+  readonly items: readonly unknown[]
+  readonly next_page_cursor?: string
+}
+
+/** The API's limit for a page. */
+const PAGE_MAX = '1000'
 
 export function registerAdmin(program: Command): void {
   const admin = program
@@ -81,7 +92,9 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
         await tailEvents({ api, path: call.path, after: textOf(after), types: textOf(types), isForPeople })
         return
       }
-      const answer = await callAndKeep(api, call, config, options)
+      const answer = isWholeCsv(verb, options)
+        ? await wholeList(api, call)
+        : await callAndKeep(api, call, config, options)
       const json = () => `${printableJson(answer, 2)}\n`
       process.stdout.write(verb.otherText?.(answer, given.options) ?? (isForPeople ? textFor(verb, answer) : json()))
       const fault = verb.fault?.(answer)
@@ -102,6 +115,23 @@ async function withMembersRead(
   process.stderr.write(recordText(record))
   const read = before.body.map((name) => [name, record[name]] as const)
   return { ...call, body: { ...call.body, ...Object.fromEntries(read) } }
+}
+
+/** CSV has no place for the next page's cursor, so it contains every page, unless one page was requested. */
+function isWholeCsv({ isPaged }: AdminVerb, { csv, limit, pageCursor }: AdminOptions): boolean {
+  return isPaged === true && csv === true && limit === undefined && pageCursor === undefined
+}
+
+async function wholeList(api: OperatorApi, call: OperatorCall): Promise<object> {
+  const items: unknown[] = []
+  let cursor: string | undefined
+  do {
+    const query = { ...call.query, limit: PAGE_MAX, page_cursor: cursor }
+    const page = (await callOperator(api, { ...call, query })) as ListPage
+    items.push(...page.items)
+    cursor = page.next_page_cursor
+  } while (cursor !== undefined)
+  return { items }
 }
 
 /** The call's answer. With `--credentials`, its secret is in the file and nowhere else. */
