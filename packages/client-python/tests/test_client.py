@@ -163,6 +163,33 @@ class EventsTest(unittest.TestCase):
         following = f"{start}&page_cursor=c1"
         self.assertEqual(asked, ["order=DESC&limit=1", start, following, following, "after=9&limit=1000"])
 
+    def test_polled_events_wait_for_the_service_through_an_outage_of_days(self) -> None:
+        failures = 1_100
+        answers = [Answer(200, {"items": [{"sequence": 3}]}, 0)] + [Answer(503, {}, 0)] * failures
+        answers.append(Answer(200, {"items": [{"sequence": 4}]}, 0))
+        waited: list[float] = []
+
+        def fetch(_request: Any) -> Answer:
+            return answers.pop(0)
+
+        async def wait(seconds: float) -> None:
+            waited.append(seconds)
+
+        async def run() -> int:
+            credentials = Credentials("id", "secret", "https://example.com", "wss://example.com")
+            sequence: int = (await anext(polled_events(credentials, "https://example.com")))["sequence"]
+            return sequence
+
+        module = "tidegate_client.polled_events"
+        with (
+            mock.patch("tidegate_client.rest._fetch", fetch),
+            mock.patch(f"{module}.TokenSource.token", a_token),
+            mock.patch(f"{module}.asyncio.sleep", wait),
+        ):
+            self.assertEqual(asyncio.run(run()), 4)
+        self.assertEqual(len(waited), failures)
+        self.assertLessEqual(max(waited), 60)
+
 
 async def a_token(_source: object) -> str:
     return "token"

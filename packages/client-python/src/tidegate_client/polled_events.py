@@ -40,7 +40,9 @@ async def polled_events(
             if not has_worked:
                 raise TidegateError("UNREACHABLE", str(error)) from error
             failures += 1
-            seconds = min(RETRY_SECONDS_MAX, max(error.retry_after, 2.0**failures * random.uniform(0.5, 1)))
+            # The exponent has a limit, because 2.0**1024 is an OverflowError: an outage may be that long.
+            backoff = 2.0 ** min(failures, 10) * random.uniform(0.5, 1)
+            seconds = min(RETRY_SECONDS_MAX, max(error.retry_after, backoff))
             await asyncio.sleep(seconds)
             continue
         has_worked, failures = True, 0
