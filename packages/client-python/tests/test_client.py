@@ -30,10 +30,11 @@ from tidegate_client import (
     verify_webhook,
 )
 from tidegate_client.book_content import BookContent
+from tidegate_client.credentials import TokenSource
 from tidegate_client.digest import digest_text, level_hash
-from tidegate_client.errors import Fault
+from tidegate_client.errors import Fault, Unavailable
 from tidegate_client.messages import BookMessage, BookStatement, ExecutionMessage, TopMessage, parse_message
-from tidegate_client.rest import Answer
+from tidegate_client.rest import Answer, get
 
 Pairs = list[tuple[str, str]]
 TIME = "2026-11-23T10:00:00.000000000Z"
@@ -265,6 +266,31 @@ class RedirectTest(unittest.IsolatedAsyncioTestCase):
         for each in (server, elsewhere):
             each.close()
         self.assertEqual(taken, [])
+
+
+class InterruptedAnswerTest(unittest.IsolatedAsyncioTestCase):
+    async def test_an_answer_whose_connection_ends_within_it_counts_as_no_answer(self) -> None:
+        heads = [
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+            b"HTTP/1.1 503 Unavailable\r\nContent-Length: 100\r\n\r\n{",
+            b"HTTP/1.1 503 Unavailable\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n{",
+        ]
+
+        async def interrupt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(heads.pop(0))
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(interrupt, "127.0.0.1", 0)
+        address = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        credentials = Credentials("id", "secret", address, "ws://127.0.0.1")
+        with mock.patch("tidegate_client.credentials.TokenSource.token", a_token):
+            while heads:
+                with self.assertRaisesRegex(Unavailable, "cannot reach") as raised:
+                    await get(TokenSource(credentials, "scope"), f"{address}/v2/events")
+                self.assertTrue(raised.exception.is_unreachable)
+        server.close()
 
 
 SNAPSHOT: tuple[Pairs, Pairs] = ([("100.00", "1.5000"), ("99.99", "0.0001")], [("100.01", "12345678.9012"), ("200.00", "1.0000")])

@@ -4,7 +4,7 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from typing import Any, NamedTuple
 
 from .credentials import TokenSource, opener
@@ -47,14 +47,24 @@ def failure(url: str, answer: Answer) -> Exception:
 def _fetch(request: urllib.request.Request) -> Answer:
     """Runs in a thread."""
     try:
-        with opener().open(request, timeout=ANSWER_SECONDS_MAX) as response:
-            return Answer(response.status, _members(response.read(ANSWER_BYTES_MAX)), 0)
-    except urllib.error.HTTPError as error:
-        with error:
-            content = _members(error.read(ANSWER_BYTES_MAX))
+        try:
+            with opener().open(request, timeout=ANSWER_SECONDS_MAX) as response:
+                return Answer(response.status, _members(_body(response)), 0)
+        except urllib.error.HTTPError as error:
+            with error:
+                content = _members(_body(error))
             return Answer(error.code, content, retry_after_seconds(error.headers.get("Retry-After")))
     except (OSError, HTTPException) as error:
         raise Unavailable(f"cannot reach {request.full_url.split('?')[0]}: {error}", is_unreachable=True) from error
+
+
+def _body(response: Any) -> bytes:
+    """The whole body. Raises IncompleteRead when the connection ended before, which a bounded `read` does not report."""
+    body: bytes = response.read(ANSWER_BYTES_MAX)
+    # What Content-Length still promises. None without it.
+    if response.length:
+        raise IncompleteRead(body, response.length)
+    return body
 
 
 def _members(body: bytes) -> dict[str, Any]:
