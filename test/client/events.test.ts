@@ -164,6 +164,37 @@ describe('events by polling', () => {
       '?after=3&limit=1000&page_cursor=x',
     ])
   })
+
+  it.each([
+    [
+      'follow the last visible event, however old it is',
+      [{ items: [], next_page_cursor: 'x' }, { items: [event(3)] }, { items: [event(6_000)] }],
+      6_000,
+      ['?order=DESC&limit=1', '?order=DESC&limit=1&page_cursor=x', '?after=3&limit=1000'],
+    ],
+    [
+      'follow although none that is visible is kept',
+      [{ items: [] }, { oldest_sequence: 8 }, { items: [event(8)] }],
+      8,
+      ['?order=DESC&limit=1', '?after=0&limit=1000', '?after=7&limit=1000'],
+    ],
+  ])('polled events from now on %s', async (_what, pages, sequence, asked) => {
+    const platform = new FakePlatform()
+    const token = platform.answer
+    const left = [...pages]
+    platform.answer = (url) => {
+      if (url.endsWith('/oauth2/token')) return token(url)
+      const page = left.shift() ?? {}
+      if ('items' in page) return { status: 200, body: page }
+      return { status: 410, body: { status: 410, code: 'events_expired', detail: '', meta: page } }
+    }
+    const rest = new RestClient({ credentials: CREDENTIALS, scopes: ['events:read_event'] }, platform)
+    const taking = take(rest.events(), 1)
+    for (const _ of asked) await platform.pass(5_000)
+    expect(await taking).toEqual([sequence])
+    const urls = platform.fetched.map(({ url }) => url).filter((url) => url.includes('/v2/events'))
+    expect(urls.map((url) => new URL(url).search)).toEqual(asked)
+  })
 })
 
 describe('pushed events', () => {

@@ -164,13 +164,13 @@ class EventsTest(unittest.TestCase):
         following = f"{start}&page_cursor=c1"
         self.assertEqual(asked, ["order=DESC&limit=1", start, following, following, "after=9&limit=1000"])
 
-    def test_polled_events_wait_for_the_service_through_an_outage_of_days(self) -> None:
-        failures = 1_100
-        answers = [Answer(200, {"items": [{"sequence": 3}]}, 0)] + [Answer(503, {}, 0)] * failures
-        answers.append(Answer(200, {"items": [{"sequence": 4}]}, 0))
+    def poll(self, answers: list[Answer]) -> tuple[int, list[str], list[float]]:
+        """The first event from now on, what was asked for, and the waits."""
+        asked: list[str] = []
         waited: list[float] = []
 
-        def fetch(_request: Any) -> Answer:
+        def fetch(request: Any) -> Answer:
+            asked.append(request.full_url.split("?")[1])
             return answers.pop(0)
 
         async def wait(seconds: float) -> None:
@@ -187,9 +187,30 @@ class EventsTest(unittest.TestCase):
             mock.patch(f"{module}.TokenSource.token", a_token),
             mock.patch(f"{module}.asyncio.sleep", wait),
         ):
-            self.assertEqual(asyncio.run(run()), 4)
-        self.assertEqual(len(waited), failures)
+            return asyncio.run(run()), asked, waited
+
+    def test_polled_events_wait_for_the_service_through_an_outage_of_days(self) -> None:
+        failures = [Answer(503, {}, 0)] * 1_100
+        answers = [Answer(200, {"items": [{"sequence": 3}]}, 0), *failures, Answer(200, {"items": [{"sequence": 4}]}, 0)]
+        sequence, _, waited = self.poll(answers)
+        self.assertEqual((sequence, len(waited)), (4, 1_100))
         self.assertLessEqual(max(waited), 60)
+
+    def test_polled_events_from_now_on_follow_the_last_visible_event_however_old_it_is(self) -> None:
+        pages = [
+            Answer(200, {"items": [], "next_page_cursor": "c1"}, 0),
+            Answer(200, {"items": [{"sequence": 3}]}, 0),
+            Answer(200, {"items": [{"sequence": 6_000}]}, 0),
+        ]
+        newest = "order=DESC&limit=1"
+        asked = [newest, f"{newest}&page_cursor=c1", "after=3&limit=1000"]
+        self.assertEqual(self.poll(pages), (6_000, asked, []))
+
+    def test_polled_events_from_now_on_follow_where_no_event_is_kept_any_more(self) -> None:
+        expired = Answer(410, {"code": "events_expired", "meta": {"oldest_sequence": 8}}, 0)
+        pages = [Answer(200, {"items": []}, 0), expired, Answer(200, {"items": [{"sequence": 8}]}, 0)]
+        asked = ["order=DESC&limit=1", "after=0&limit=1000", "after=7&limit=1000"]
+        self.assertEqual(self.poll(pages), (8, asked, []))
 
 
 async def a_token(_source: object) -> str:

@@ -30,6 +30,8 @@ async def polled_events(
     cursor: str | None = None
     failures = 0
     has_worked = False
+    # The loop has just begun, and no event was visible.
+    is_without_event = False
     while True:
         query = {"order": "DESC", "limit": "1"} if start is None else {"after": str(start), "limit": "1000"}
         if cursor is not None:
@@ -45,11 +47,23 @@ async def polled_events(
             seconds = min(RETRY_SECONDS_MAX, max(error.retry_after, backoff))
             await asyncio.sleep(seconds)
             continue
+        except EventsExpired as expired:
+            if not is_without_event:
+                raise
+            # Those that are no longer kept are from before the loop.
+            start = last = expired.oldest_sequence - 1
+            is_without_event = False
+            continue
         has_worked, failures = True, 0
         items: list[CustomerEvent] = page["items"]
         if start is None or last is None:
-            start = last = items[0]["sequence"] if items else 0
+            # A page may have no visible event although an earlier one exists.
+            cursor = None if items else page.get("next_page_cursor")
+            if cursor is None:
+                start = last = items[0]["sequence"] if items else 0
+                is_without_event = not items
             continue
+        is_without_event = False
         for event in items:
             if event["sequence"] > last:
                 yield event

@@ -161,23 +161,33 @@ export class RestClient {
     let start = after
     let cursor: string | undefined
     let hasWorked = false
+    // The loop has just begun, and no event was visible.
+    let isWithoutEvent = false
     while (true) {
       let items: readonly CustomerEvent[] = []
       let isMore = false
       try {
         const next = cursor === undefined ? {} : { page_cursor: cursor }
         const query =
-          start === undefined ? { order: 'DESC' as const, limit: 1 } : { after: String(start), limit: 1_000, ...next }
+          start === undefined
+            ? { order: 'DESC' as const, limit: 1, ...next }
+            : { after: String(start), limit: 1_000, ...next }
         const page = await this.get('/v2/events', { query, ...withSignal })
-        if (start === undefined) last = page.items[0]?.sequence ?? 0
-        else items = page.items
-        cursor = start === undefined ? undefined : page.next_page_cursor
+        const [newest] = page.items
+        cursor = start === undefined && newest !== undefined ? undefined : page.next_page_cursor
         isMore = cursor !== undefined
         hasWorked = true
+        isWithoutEvent = start === undefined && newest === undefined
+        if (start !== undefined) items = page.items
+        else if (!isMore) last = newest?.sequence ?? 0
       } catch (error) {
-        if (error instanceof ApiProblem && error.code === 'events_expired')
-          throw new EventsExpired(Number(error.meta.oldest_sequence))
-        if (!hasWorked || !isTemporary(error)) throw error
+        if (error instanceof ApiProblem && error.code === 'events_expired') {
+          const oldest = Number(error.meta.oldest_sequence)
+          if (!isWithoutEvent) throw new EventsExpired(oldest)
+          // Those that are no longer kept are from before the loop.
+          last = oldest - 1
+          isWithoutEvent = false
+        } else if (!hasWorked || !isTemporary(error)) throw error
       }
       for (const event of items) {
         yield event
