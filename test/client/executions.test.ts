@@ -88,6 +88,24 @@ describe('executions', () => {
     expect(await next(opened)).toMatchObject({ amount: '7.0' })
   })
 
+  it('executions begin without a GAP when a connection was lost before the service accepted them', async () => {
+    const platform = new FakePlatform()
+    const client = new StreamClient({ credentials: CREDENTIALS }, platform)
+    const opening = client.executions(M)
+    await settled()
+    platform.socketNow.open()
+    await settled()
+    platform.socketNow.end(1012, 'restarting')
+    await platform.pass(1_000)
+    const socket = platform.socketNow
+    socket.open()
+    await settled()
+    socket.acknowledge()
+    socket.receive(trade(1))
+    const loop = (await opening)[Symbol.asyncIterator]()
+    expect((await loop.next()).value).toMatchObject({ amount: '1.0' })
+  })
+
   it('executions have a GAP where a message is missing', async () => {
     const opened = await open()
     const { socket, platform } = opened

@@ -586,6 +586,15 @@ class ExecutionsTest(unittest.IsolatedAsyncioTestCase):
         events = [event if isinstance(event, ExecutionGap) else str(event.price) async for event in executions]
         self.assertEqual(events, ["1.10", "2.10", ExecutionGap("closed with 1012"), "9.10"])
 
+    async def test_a_connection_lost_before_the_subscription_began_is_no_gap(self) -> None:
+        executions = Executions("BTCUSD", lambda closed: closed.end(None))
+        executions.suspend("answered 503")
+        executions.acknowledge(None)
+        executions.receive(execution_message(1))
+        executions.close()
+        events = [event if isinstance(event, ExecutionGap) else str(event.price) async for event in executions]
+        self.assertEqual(events, ["1.10"])
+
     async def test_a_reader_that_does_not_keep_up_gets_a_gap(self) -> None:
         executions = Executions("BTCUSD", lambda closed: closed.end(None))
         executions.acknowledge(None)

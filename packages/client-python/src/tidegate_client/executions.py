@@ -80,7 +80,9 @@ class Executions:
         """Statements are about books only."""
 
     def suspend(self, reason: str) -> None:
-        self._interruption = self._interruption or reason
+        # Before the first acknowledgement nothing was promised.
+        if self.ready.done():
+            self._interruption = self._interruption or reason
 
     def reset(self, reason: str) -> None:
         self.suspend(reason)

@@ -35,6 +35,8 @@ export class LiveExecutions implements Executions, Subscription {
   #cursor: string | undefined
   /** Why executions may be missing at the next acknowledgement. */
   #interruption: string | undefined
+  /** The service has accepted the subscription once. */
+  #hasBegun = false
   #isFirst = true
   #isEnded = false
   #error: unknown
@@ -71,6 +73,7 @@ export class LiveExecutions implements Executions, Subscription {
       this.#cursor = undefined
     }
     this.#interruption = undefined
+    this.#hasBegun = true
     this.#isFirst = this.#cursor === undefined
     this.#settle?.()
   }
@@ -88,7 +91,8 @@ export class LiveExecutions implements Executions, Subscription {
   }
 
   suspend(reason: string): void {
-    this.#interruption ??= reason
+    // Before the first acknowledgement nothing was promised.
+    if (this.#hasBegun) this.#interruption ??= reason
   }
 
   reset(reason: string): void {
