@@ -115,6 +115,23 @@ describe('a book', () => {
     expect(book.status).toBe('LIVE')
   })
 
+  it('a STALE book that is resumed on another connection stays STALE until a heartbeat says that it is live', async () => {
+    const { platform, socket, book } = await open({ interval: 1000 })
+    socket.receive(heartbeatOf([{ market: M, cursor: 'c1', live: false, since: bookTime(1) }]))
+    socket.end(1006)
+    await settled()
+    expect(book.status).toBe('RESYNCING')
+    await platform.pass(1_000)
+    const next = platform.socketNow
+    next.open()
+    await settled()
+    next.acknowledge()
+    next.receive(at(2, update(M, 2, [['99.50', '1.0000']], [])))
+    expect([book.status, book.bids().length]).toEqual(['STALE', 3])
+    next.receive(heartbeatOf([{ market: M, cursor: 'c2', live: true, since: bookTime(3) }]))
+    expect(book.status).toBe('LIVE')
+  })
+
   it('a book continues after a withdrawal with an UPDATE that has no predecessor, where the book is empty', async () => {
     const returned = { ...update(M, 3, BIDS, ASKS), stream: { cursor: 'other.1', covers: 0 } }
     const { socket, book, events } = await open()

@@ -420,7 +420,11 @@ class BookTest(unittest.IsolatedAsyncioTestCase):
         book.confirm(BookStatement("BTCUSD", TIME, "c1", None, False, None))
         book.receive(book_message(2, bids=[("98.00", "1.0000")], prev=1))
         self.assertEqual((book.status, len(book.bids())), ("STALE", 3))
-        book.confirm(BookStatement("BTCUSD", TIME, "c2", None, True, None))
+        book.suspend("lost")
+        book.acknowledge(None)
+        book.receive(book_message(3, bids=[("97.00", "1.0000")], prev=2))
+        self.assertEqual((book.status, len(book.bids())), ("STALE", 4))
+        book.confirm(BookStatement("BTCUSD", TIME, "c3", None, True, None))
         self.assertEqual(book.status, "LIVE")
 
     async def test_after_a_withdrawal_an_update_names_no_predecessor(self) -> None:

@@ -79,6 +79,8 @@ class Book:
         self._cursor: str | None = None
         # No message has arrived since the acknowledgement.
         self._is_first = True
+        # A heartbeat has reported that the market has no live source.
+        self._is_source_lost = False
         # Done with the first SNAPSHOT.
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -162,8 +164,10 @@ class Book:
             return
         if self._is_attributed and message.position is not None:
             check_venues(message)
-        # A throttled or lagging subscription gets changes from before the loss after the heartbeat that reports it.
-        is_of_lost_source = self._status == "STALE" and not message.is_snapshot and len(self._content) > 0
+        # A throttled, lagging or resumed subscription gets changes from before the loss after the heartbeat that reports
+        # it. Only a new book says that there is a source again.
+        if message.is_snapshot or len(self._content) == 0:
+            self._is_source_lost = False
         if message.is_snapshot:
             self._replace(message)
         else:
@@ -171,7 +175,7 @@ class Book:
         self._cursor = None if message.position is None else message.position.cursor
         self._is_first = False
         # No source sends an empty book. A service without a source withdraws the book.
-        self._become("STALE" if is_of_lost_source or len(self._content) == 0 else "LIVE")
+        self._become("STALE" if self._is_source_lost or len(self._content) == 0 else "LIVE")
         if message.is_snapshot and not self.ready.done():
             self.ready.set_result(None)
 
@@ -183,6 +187,7 @@ class Book:
         if statement.digest is not None:
             self._digest_match = DigestMatch(statement.digest, statement.time)
         self._instrument_state = statement.instrument_state
+        self._is_source_lost = not statement.is_live
         self._become("LIVE" if statement.is_live else "STALE")
 
     def suspend(self, reason: str) -> None:

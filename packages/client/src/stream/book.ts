@@ -73,6 +73,8 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   #cursor: string | undefined
   /** No message has arrived since the acknowledgement. */
   #isFirst = true
+  /** A heartbeat has reported that the market has no live source. */
+  #isSourceLost = false
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves with the first SNAPSHOT. */
   readonly ready: Promise<void>
@@ -139,14 +141,15 @@ export class LiveBook implements Book, Subscription, ReadableBook {
 
   receive(message: BookMessage): void {
     if (this.#options.attribution && message.position !== undefined) checkVenues(message)
-    // A throttled or lagging subscription gets changes from before the loss after the heartbeat that reports it.
-    const isOfLostSource = this.status === 'STALE' && !message.isSnapshot && !this.content.isEmpty
+    // A throttled, lagging or resumed subscription gets changes from before the loss after the heartbeat that reports it.
+    // Only a new book says that there is a source again.
+    if (message.isSnapshot || this.content.isEmpty) this.#isSourceLost = false
     if (message.isSnapshot) this.#replace(message)
     else this.#update(message)
     this.#cursor = message.position?.cursor
     this.#isFirst = false
     // No source sends an empty book. A service without a source withdraws the book.
-    this.#become(isOfLostSource || this.content.isEmpty ? 'STALE' : 'LIVE')
+    this.#become(this.#isSourceLost || this.content.isEmpty ? 'STALE' : 'LIVE')
     if (message.isSnapshot) this.#settle?.()
     this.#wakeReaders()
   }
@@ -158,6 +161,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
     }
     if (digest !== undefined) this.digestMatch = { digest, time }
     this.instrumentState = instrumentState
+    this.#isSourceLost = !isLive
     this.#become(isLive ? 'LIVE' : 'STALE')
     this.#wakeReaders()
   }
