@@ -201,6 +201,16 @@ describe('a request is repeated', () => {
     expect(sent().map(({ token }) => token)).toEqual(['Bearer token-1', 'Bearer token-2'])
   })
 
+  it('a request whose token was revoked while the service was unavailable is repeated with a new token', async () => {
+    const revoked = problem(401, 'invalid_token')
+    const { rest, sent } = start([problem(503, 'unavailable'), revoked, { status: 200, body: { items: [] } }])
+    expect(await rest.get('/v2/profiles')).toEqual({ items: [] })
+    expect(sent().map(({ token }) => token)).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-2'])
+    const other = start([problem(503, 'unavailable'), revoked, revoked, { status: 200, body: {} }])
+    await expect(other.rest.get('/v2/profiles')).rejects.toMatchObject({ code: 'invalid_token' })
+    expect(other.sent()).toHaveLength(3)
+  })
+
   it("a request that creates a record with a ref_id is repeated: an earlier attempt's record is the response", async () => {
     const exists = problem(409, 'already_exists', { meta: { existing: ACCOUNT } })
     const { rest, sent } = start([new TypeError('fetch failed'), exists])

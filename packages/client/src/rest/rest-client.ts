@@ -56,14 +56,15 @@ class Retryable extends Error {
   /** The service may have carried out the request. */
   readonly isUncertain: boolean
   readonly retryAfterSeconds: number
-  readonly attemptsMax: number
+  /** The service rejected the token, so nothing was carried out. */
+  readonly isOfToken: boolean
 
-  constructor(failure: Error, isUncertain: boolean, seconds = 0, attemptsMax = ATTEMPTS_MAX) {
+  constructor(failure: Error, isUncertain: boolean, seconds = 0, isOfToken = false) {
     super()
     this.failure = failure
     this.isUncertain = isUncertain
     this.retryAfterSeconds = seconds
-    this.attemptsMax = attemptsMax
+    this.isOfToken = isOfToken
   }
 }
 
@@ -221,6 +222,7 @@ export class RestClient {
     }
     const sent: Sent = { method, path, url: `${this.#url}${filled(path, names)}${searchOf(query)}`, body, signal }
     let isUncertain = false
+    let hasNewToken = false
     for (let attempt = 1; ; attempt++) {
       try {
         return (await this.#attempt(sent)) as A
@@ -228,11 +230,14 @@ export class RestClient {
         const existing = isUncertain ? recordOfEarlierAttempt(error, sent) : undefined
         if (existing !== undefined) return existing as A
         if (!(error instanceof Retryable)) throw error
+        // One more attempt, whenever it happens: this token may have been revoked, and a new one is not.
+        if (error.isOfToken && hasNewToken) throw error.failure
+        hasNewToken ||= error.isOfToken
         isUncertain ||= error.isUncertain
         const hasOneEffect = method !== 'post' || REPEATABLE.includes(path) || refIdOf(body) !== undefined
         const isSafe = hasOneEffect || !error.isUncertain
         const isPatient = error.retryAfterSeconds <= RETRY_AFTER_SECONDS_MAX
-        if (!isSafe || !isPatient || attempt >= error.attemptsMax) throw error.failure
+        if (!isSafe || !isPatient || attempt >= ATTEMPTS_MAX) throw error.failure
         const backoff = this.#platform.random() * 2 ** attempt
         await sleep(this.#platform, (error.retryAfterSeconds + backoff) * 1_000, signal)
       }
@@ -270,8 +275,7 @@ export class RestClient {
     const { status } = response
     if (status === 401) {
       this.#tokens.discard(token)
-      // One more attempt: this token may have been revoked, and a new one is not.
-      throw new Retryable(problem, false, 0, 2)
+      throw new Retryable(problem, false, 0, true)
     }
     if (status === TOO_MANY_REQUESTS) throw new Retryable(problem, false, retryAfterSeconds(response.headers))
     if (UNAVAILABLE.includes(status)) throw new Retryable(problem, true, retryAfterSeconds(response.headers))
