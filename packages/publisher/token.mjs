@@ -31,29 +31,54 @@ export class TokenSource {
    */
   async get() {
     if (this.#token !== undefined && this.#clock.now() < this.#token.untilMilliseconds) return this.#token.text
-    const { authUrl, clientId, clientSecret } = this.#credentials
-    const response = await fetch(`${authUrl}/oauth2/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-        scope: SCOPE,
-      }),
-      signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX),
-    })
-    const answer = /** @type {Record<string, unknown>} */ (await response.json())
-    if (!response.ok)
-      throw new Error(`no token: status ${response.status}, ${answer.error_description ?? answer.error}`)
-    if (typeof answer.access_token !== 'string') throw new Error('no token: the answer has no access_token')
+    const { status, answer } = await this.#request()
+    const reason = answer.error_description ?? answer.error ?? 'the answer has no access_token'
+    if (status !== 200 || typeof answer.access_token !== 'string')
+      throw new Error(`no token: status ${status}, ${reason}`)
     const seconds = typeof answer.expires_in === 'number' ? answer.expires_in : 0
     const untilMilliseconds = this.#clock.now() + seconds * 1_000 - RESERVE_MILLISECONDS
     this.#token = { text: answer.access_token, untilMilliseconds }
     return answer.access_token
   }
 
+  async #request() {
+    const { authUrl, clientId, clientSecret } = this.#credentials
+    try {
+      const response = await fetch(`${authUrl}/oauth2/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          client_id: clientId,
+          client_secret: clientSecret,
+          scope: SCOPE,
+        }),
+        // A redirected request would take the secret to another address.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX),
+      })
+      return { status: response.status, answer: membersOf(await response.text()) }
+    } catch (error) {
+      const { message, cause } = /** @type {Error} */ (error)
+      const reason = cause instanceof Error && cause.message !== '' ? cause.message : message
+      throw new Error(`no token: the token endpoint does not answer: ${reason}`)
+    }
+  }
+
   /** Forgets the token: the server refused it. */
   discard() {
     this.#token = undefined
+  }
+}
+
+/**
+ * The members of a JSON object. None for a page that something before the service has answered.
+ * @param {string} text
+ * @returns {Record<string, unknown>}
+ */
+function membersOf(text) {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    return {}
   }
 }
