@@ -104,12 +104,15 @@ export class Publisher {
   }
 
   /**
-   * Starts a new epoch of a market, which must never have been used. Nothing is published before `snapshot`.
+   * Starts a new epoch of a market, which must never have been used. A trusted book is lost. Nothing is published before
+   * `snapshot`.
    * @param {string} name
    * @param {string} epoch 1 to 64 characters of `A-Z a-z 0-9 _ -`.
    */
   begin(name, epoch) {
     const market = this.#market(name)
+    // Until the new epoch's SNAPSHOT, Tidegate would show the previous epoch's book as live.
+    this.lost(name, 'a new epoch begins')
     cancelAnswer(market)
     const { isRefused, timer } = market
     Object.assign(market, newMarket(name), { epoch, isRefused, timer })

@@ -1,12 +1,14 @@
-/** The adapters' library: its token requests. */
+/** The adapters' library: its token requests, and what its calls publish. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { Publisher } from '../../packages/publisher/publisher.mjs'
 import { systemClock } from '../../packages/publisher/runtime.mjs'
 import { TokenSource } from '../../packages/publisher/token.mjs'
 import { once } from '../support/awaited.ts'
-import { CLIENT } from './fake-ingest.ts'
+import { CLIENT, FakeIngest } from './fake-ingest.ts'
 
+const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN', reason: '' } as const
 const ends: (() => unknown)[] = []
 
 afterEach(async () => {
@@ -55,5 +57,35 @@ describe('the token of a publisher', () => {
     expect(text).toContain('the token endpoint does not answer: ')
     expect(text).not.toContain('fetch failed')
     expect(text).not.toContain(CLIENT.clientSecret)
+  })
+})
+
+describe('a publisher', () => {
+  async function publishing() {
+    const ingest = await FakeIngest.start(['BTCUSD'])
+    ends.push(() => ingest.stop())
+    const publisher = new Publisher({
+      ...ingest.options,
+      markets: ['BTCUSD'],
+      snapshotOf: () => ({ time: new Date().toISOString(), instrument: INSTRUMENT, bids: [], asks: [] }),
+      backoffMillisecondsMax: 1,
+      log: () => undefined,
+    })
+    ends.push(() => publisher.stop())
+    publisher.begin('BTCUSD', 'first')
+    publisher.snapshot('BTCUSD')
+    publisher.start()
+    const book = ingest.book('BTCUSD')
+    await ingest.until('the book', () => book.snapshots === 1)
+    return { ingest, publisher, book }
+  }
+
+  it('a publisher that begins an epoch loses the book of the epoch before', async () => {
+    const { ingest, publisher, book } = await publishing()
+    publisher.begin('BTCUSD', 'second')
+    await ingest.until('the loss', () => book.state === 'lost')
+    publisher.snapshot('BTCUSD')
+    await ingest.until('the book of the second epoch', () => book.snapshots === 2)
+    expect([book.epoch, ingest.violations]).toEqual(['second', []])
   })
 })
