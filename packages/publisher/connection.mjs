@@ -19,6 +19,8 @@ const HANDSHAKE_MILLISECONDS = 10_000
 const CLOSE_MILLISECONDS = 2_000
 /** Of one message of the server. */
 const MESSAGE_BYTES_MAX = 1_048_576
+/** The token was revoked, or has expired. */
+const TOKEN_ENDED = 4001
 
 /**
  * @typedef {object} ConnectionOptions
@@ -135,6 +137,7 @@ export class Connection {
       reason ||= printable(error.message)
     })
     socket.on('close', (code, text) => {
+      if (code === TOKEN_ENDED) this.#tokens.discard()
       if (socket === this.#socket) this.#onEnded(reason || `closed with ${code} ${printable(text)}`)
     })
   }

@@ -85,6 +85,10 @@ export class FakeIngest {
     this.#socket?.terminate()
   }
 
+  close(code: number): void {
+    this.#socket?.close(code)
+  }
+
   async stop(): Promise<void> {
     this.#socket?.terminate()
     this.#server.closeAllConnections()

@@ -88,4 +88,11 @@ describe('a publisher', () => {
     await ingest.until('the book of the second epoch', () => book.snapshots === 2)
     expect([book.epoch, ingest.violations]).toEqual(['second', []])
   })
+
+  it('a publisher whose token was revoked reconnects with a new one', async () => {
+    const { ingest } = await publishing()
+    ingest.close(4001)
+    await ingest.until('another connection', () => ingest.connections === 2)
+    expect([ingest.tokenRequests, ingest.violations]).toEqual([2, []])
+  })
 })
