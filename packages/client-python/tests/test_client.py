@@ -4,8 +4,10 @@ packages/client-python/tests`.
 
 import asyncio
 import base64
+import hashlib
 import json
 import unittest
+import zlib
 from decimal import Decimal
 from typing import Any
 from unittest import mock
@@ -27,6 +29,7 @@ from tidegate_client import (
     TopOfBook,
     VenueShare,
     polled_events,
+    recorded_book,
     verify_webhook,
 )
 from tidegate_client.book_content import BookContent
@@ -608,6 +611,60 @@ class ExecutionsTest(unittest.IsolatedAsyncioTestCase):
         executions.close()
         events = [event async for event in executions]
         self.assertEqual((events[0], len(events)), (ExecutionGap("the reader did not keep up"), 5_002))
+
+
+class RecordingTest(unittest.TestCase):
+    """A recording with a keyframe at 14:00:00 (version 7) and entries at 14:00:30 (8) and 14:01:00 (9)."""
+
+    def setUp(self) -> None:
+        market = {"symbol": "BTCUSD", "price_decimals": 2, "amount_decimals": 4, "depth": 10}
+        header = json.dumps({"markets": [market]}).encode()
+        signature = b"tidegate recording 1\n"
+        self.header = signature + len(header).to_bytes(4, "big") + zlib.crc32(header).to_bytes(4, "big") + header
+        snapshot = {"snapshot": [[10_000, 15_000], [10_001, 20_000]], "commit": [7, 0, 0, "e"]}
+        self.keyframe = self.block(0, 1, 0, snapshot)
+        self.entry = self.block(1, 0, 30, {"update": [[9_999, 70_000], []], "commit": [8, 0, 0, "e"]})
+        self.later = self.block(2, 0, 60, {"update": [[9_998, 10_000], []], "commit": [9, 0, 0, "e"]})
+
+    def block(self, number: int, kind: int, second: int, event: dict[str, Any]) -> bytes:
+        # Not compressed, so that a test can change a digit.
+        packer = zlib.compressobj(0, zlib.DEFLATED, -15)
+        body = packer.compress(json.dumps([0, 0, event]).encode() + b"\n") + packer.flush()
+        time = (1_763_906_400_000 + second * 1_000).to_bytes(8, "big")
+        numbers = [number.to_bytes(4, "big"), time, time, (1).to_bytes(4, "big")]
+        sums = [len(body).to_bytes(4, "big"), zlib.crc32(body).to_bytes(4, "big")]
+        head = b"\x00TGB" + kind.to_bytes(4, "big") + b"".join(numbers + sums)
+        return head + zlib.crc32(head).to_bytes(4, "big") + body
+
+    def bids_at(self, version: int, time: str, *parts: bytes) -> list[str] | None:
+        bound = hashlib.sha256(b'["BTCUSD","market_data",10,"e"]').digest()[:6]
+        cursor = f"{base64.urlsafe_b64encode(bound).decode()}.{version}"
+        book = recorded_book(b"".join(parts), "BTCUSD", {"cursor": cursor, "time": f"2025-11-23T{time}.000Z"})
+        return None if book is None else [f"{level.price} {level.amount}" for level in book.bids()]
+
+    def test_the_book_is_the_one_after_the_commit_with_the_cursor(self) -> None:
+        parts = (self.header, self.keyframe, self.entry, self.later)
+        self.assertEqual(self.bids_at(7, "14:00:00", *parts), ["100.00 1.5000"])
+        self.assertEqual(self.bids_at(8, "14:00:30", *parts), ["100.00 1.5000", "99.99 7.0000"])
+        self.assertIsNone(self.bids_at(10, "14:01:00", *parts))
+
+    def test_damaged_bytes_are_never_read(self) -> None:
+        cases = (
+            (self.header, self.keyframe, self.entry.replace(b"70000", b"60000"), self.later),
+            (self.header, self.keyframe, self.entry.replace(b"TGB", b"TGC"), self.later),
+            (self.header, self.keyframe, self.later),
+            (self.header.replace(b"10}", b"11}"), self.keyframe, self.entry, self.later),
+        )
+        for parts in cases:
+            with self.assertRaisesRegex(TidegateError, "damaged"):
+                self.bids_at(9, "14:01:00", *parts)
+
+    def test_a_recording_is_read_up_to_a_damage_and_to_an_incomplete_end(self) -> None:
+        damaged = self.entry.replace(b"TGB", b"TGC")
+        self.assertEqual(self.bids_at(7, "14:00:00", self.header, self.keyframe, damaged), ["100.00 1.5000"])
+        parts = (self.header, self.keyframe, self.entry[:-1])
+        self.assertEqual(self.bids_at(7, "14:00:00", *parts), ["100.00 1.5000"])
+        self.assertIsNone(self.bids_at(8, "14:00:30", *parts))
 
 
 class CredentialsTest(unittest.TestCase):

@@ -1,14 +1,15 @@
 """Reads the book at a cursor from a service's recording (docs/how-to/recordings.md, format 1).
 
 It inflates only the blocks from the last keyframe before the evidence's time: a minute of market data, however long
-the file is.
+the file is. Damaged bytes are never read: they would look like a wrong price.
 """
 
 import hashlib
 import json
 import zlib
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -24,10 +25,22 @@ CLOCK_MILLISECONDS_MAX = 5_000
 Sides = tuple[dict[int, int], dict[int, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    # Of its head, in the file.
+    offset: int
+    kind: int
+    # The time of its first entry, in milliseconds.
+    first: int
+    checksum: int
+    body: bytes
+
+
 def recorded_book(recording: bytes, symbol: str, book: Mapping[str, Any]) -> KeptBook | None:
     """The market's book at a cursor, or None when the recording does not have it.
 
-    `book` has `cursor` and `time` from the price's evidence.
+    `book` has `cursor` and `time` from the price's evidence. Raises TidegateError when the recording is damaged where the
+    book is looked for.
     """
     cursor, time = book.get("cursor"), book.get("time")
     if cursor is None or time is None:
@@ -36,24 +49,29 @@ def recorded_book(recording: bytes, symbol: str, book: Mapping[str, Any]) -> Kep
     if not recording.startswith(MAGIC):
         raise _unreadable("it does not begin as one")
     header_at = len(MAGIC) + 8
-    header_end = header_at + int.from_bytes(recording[len(MAGIC) : len(MAGIC) + 4], "big")
-    markets = json.loads(recording[header_at:header_end])["markets"]
+    header_end = header_at + _number(recording, len(MAGIC))
+    header = recording[header_at:header_end]
+    if header == b"" or zlib.crc32(header) != _number(recording, len(MAGIC) + 4):
+        raise _unreadable("its header is damaged")
+    markets = json.loads(header)["markets"]
     index = next((number for number, market in enumerate(markets) if market["symbol"] == symbol), None)
     if index is None:
         return None
     market = markets[index]
-    blocks = list(_blocks(recording, header_end))
+    blocks, damaged_at = _blocks(recording, header_end)
     earlier = [
         number
-        for number, (kind, first, _) in enumerate(blocks)
-        if kind == KEYFRAME and first < milliseconds - CLOCK_MILLISECONDS_MAX
+        for number, block in enumerate(blocks)
+        if block.kind == KEYFRAME and block.first < milliseconds - CLOCK_MILLISECONDS_MAX
     ]
     sides: Sides = ({}, {})
     epoch = ""
-    for _, first, body in blocks[earlier[-1] if earlier else 0 :]:
-        if first > milliseconds + CLOCK_MILLISECONDS_MAX:
+    for block in blocks[earlier[-1] if earlier else 0 :]:
+        if block.first > milliseconds + CLOCK_MILLISECONDS_MAX:
             return None
-        for line in zlib.decompress(body, -15).splitlines():
+        if zlib.crc32(block.body) != block.checksum:
+            raise _unreadable(f"it is damaged at byte {block.offset}")
+        for line in zlib.decompress(block.body, -15).splitlines():
             place, _, *events = json.loads(line)
             if place != index:
                 continue
@@ -65,6 +83,8 @@ def recorded_book(recording: bytes, symbol: str, book: Mapping[str, Any]) -> Kep
             epoch = commit[3] if len(commit) > 3 else epoch
             if _cursor(market, epoch, commit[0]) == cursor:
                 return _kept(market, cursor, sides)
+    if damaged_at is not None:
+        raise _unreadable(f"it is damaged at byte {damaged_at}")
     return None
 
 
@@ -106,17 +126,25 @@ def _text(units: int, decimals: int) -> str:
     return digits if decimals == 0 else f"{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-def _blocks(recording: bytes, position: int) -> Iterator[tuple[int, int, bytes]]:
+def _blocks(recording: bytes, position: int) -> tuple[list[Block], int | None]:
+    """The blocks up to the first damaged head, and where that is. A missing block counts as damage too."""
+    blocks: list[Block] = []
     # An incomplete block at the end is ignored: the service was still writing it.
     while position + HEAD_BYTES <= len(recording):
         head = recording[position : position + HEAD_BYTES]
-        if head[:4] != b"\x00TGB":
-            raise _unreadable(f"it is damaged at byte {position}")
-        length = int.from_bytes(head[32:36], "big")
-        body = recording[position + HEAD_BYTES : position + HEAD_BYTES + length]
-        if len(body) == length:
-            yield int.from_bytes(head[4:8], "big"), int.from_bytes(head[12:20], "big"), body
-        position += HEAD_BYTES + length
+        is_whole = head[:4] == b"\x00TGB" and zlib.crc32(head[:40]) == _number(head, 40)
+        if not is_whole or _number(head, 8) != len(blocks):
+            return blocks, position
+        body = recording[position + HEAD_BYTES : position + HEAD_BYTES + _number(head, 32)]
+        if len(body) == _number(head, 32):
+            first = int.from_bytes(head[12:20], "big")
+            blocks.append(Block(position, _number(head, 4), first, _number(head, 36), body))
+        position += HEAD_BYTES + _number(head, 32)
+    return blocks, None
+
+
+def _number(data: bytes, position: int) -> int:
+    return int.from_bytes(data[position : position + 4], "big")
 
 
 def _unreadable(reason: str) -> TidegateError:

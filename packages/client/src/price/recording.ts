@@ -1,6 +1,7 @@
 /**
  * Reads the book at a cursor from a service's recording (docs/how-to/recordings.md, format 1). It inflates only the
- * blocks from the last keyframe before the evidence's time: a minute of market data, however long the file is.
+ * blocks from the last keyframe before the evidence's time: a minute of market data, however long the file is. Damaged
+ * bytes are never read: they would look like a wrong price.
  */
 import { TidegateError } from '../errors.ts'
 import type { HeldBook } from './verify.ts'
@@ -19,8 +20,12 @@ interface Market {
 }
 
 interface Block {
+  /** Of its head, in the file. */
+  readonly offset: number
   readonly kind: number
+  /** The time of its first entry, in milliseconds. */
   readonly first: number
+  readonly checksum: number
   readonly body: Uint8Array<ArrayBuffer>
 }
 
@@ -33,7 +38,8 @@ interface RecordedEvent {
 }
 
 /**
- * The market's book at a cursor, or undefined when the recording does not have it.
+ * The market's book at a cursor, or undefined when the recording does not have it. Throws `INVALID_ARGUMENT` when the
+ * recording is damaged where the book is looked for.
  * @param recording the bytes of a recording
  * @param book `cursor` and `time` from the price's evidence
  */
@@ -44,7 +50,7 @@ export async function recordedBook(
 ): Promise<HeldBook | undefined> {
   const milliseconds = Date.parse(time ?? '')
   if (cursor === undefined || Number.isNaN(milliseconds)) return undefined
-  const { markets, blocks } = readBlocks(recording)
+  const { markets, blocks, damagedAt } = readBlocks(recording)
   const index = markets.findIndex((market) => market.symbol === symbol)
   const market = markets[index]
   if (market === undefined) return undefined
@@ -53,8 +59,9 @@ export async function recordedBook(
   const begin = blocks.findLastIndex(
     ({ kind, first }) => kind === KEYFRAME && first < milliseconds - CLOCK_MILLISECONDS_MAX,
   )
-  for (const { first, body } of blocks.slice(Math.max(0, begin))) {
+  for (const { offset, first, checksum, body } of blocks.slice(Math.max(0, begin))) {
     if (first > milliseconds + CLOCK_MILLISECONDS_MAX) return undefined
+    if (crc32(body) !== checksum) throw unreadable(`it is damaged at byte ${offset}`)
     for (const line of (await inflated(body)).split('\n')) {
       if (line === '') continue
       const [place, , ...events] = JSON.parse(line) as [number, number, ...RecordedEvent[]]
@@ -71,6 +78,7 @@ export async function recordedBook(
         return heldBook(market, cursor, sides)
     }
   }
+  if (damagedAt !== undefined) throw unreadable(`it is damaged at byte ${damagedAt}`)
   return undefined
 }
 
@@ -113,25 +121,45 @@ function text(units: bigint, decimals: number): string {
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }
 
+/** The markets, the blocks up to the first damaged head, and where that is. A missing block counts as damage too. */
 function readBlocks(recording: Uint8Array<ArrayBuffer>) {
   const view = new DataView(recording.buffer, recording.byteOffset, recording.byteLength)
   const headerAt = MAGIC.length + 8
   const isRecording = new TextDecoder().decode(recording.subarray(0, MAGIC.length)) === MAGIC
   if (!isRecording || recording.length < headerAt) throw unreadable('it does not begin as one')
   let position = headerAt + view.getUint32(MAGIC.length)
-  const header = new TextDecoder().decode(recording.subarray(headerAt, position))
-  const { markets } = JSON.parse(header) as { markets: readonly Market[] }
+  const header = recording.subarray(headerAt, position)
+  if (header.length === 0 || crc32(header) !== view.getUint32(MAGIC.length + 4))
+    throw unreadable('its header is damaged')
+  const { markets } = JSON.parse(new TextDecoder().decode(header)) as { markets: readonly Market[] }
   const blocks: Block[] = []
   // An incomplete block at the end is ignored: the service was still writing it.
   while (position + HEAD_BYTES <= recording.length) {
-    if (view.getUint32(position) !== 0x00544742) throw unreadable(`it is damaged at byte ${position}`)
-    const bodyAt = position + HEAD_BYTES
-    const kind = view.getUint32(position + 4)
-    const first = Number(view.getBigUint64(position + 12))
-    position = bodyAt + view.getUint32(position + 32)
-    if (position <= recording.length) blocks.push({ kind, first, body: recording.subarray(bodyAt, position) })
+    const offset = position
+    const isWhole = crc32(recording.subarray(offset, offset + 40)) === view.getUint32(offset + 40)
+    if (view.getUint32(offset) !== 0x00544742 || !isWhole || view.getUint32(offset + 8) !== blocks.length)
+      return { markets, blocks, damagedAt: offset }
+    const bodyAt = offset + HEAD_BYTES
+    const kind = view.getUint32(offset + 4)
+    const first = Number(view.getBigUint64(offset + 12))
+    const checksum = view.getUint32(offset + 36)
+    position = bodyAt + view.getUint32(offset + 32)
+    if (position <= recording.length)
+      blocks.push({ offset, kind, first, checksum, body: recording.subarray(bodyAt, position) })
   }
-  return { markets, blocks }
+  return { markets, blocks, damagedAt: undefined }
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte
+  for (let bit = 0; bit < 8; bit++) remainder = (remainder >>> 1) ^ (remainder & 1 ? 0xedb88320 : 0)
+  return remainder
+})
+
+function crc32(bytes: Uint8Array): number {
+  let remainder = 0xffffffff
+  for (const byte of bytes) remainder = (remainder >>> 8) ^ (CRC_TABLE[(remainder ^ byte) & 0xff] as number)
+  return (remainder ^ 0xffffffff) >>> 0
 }
 
 async function inflated(body: Uint8Array<ArrayBuffer>): Promise<string> {
