@@ -671,7 +671,8 @@ class CredentialsTest(unittest.TestCase):
     def test_are_checked_and_hide_the_secret(self) -> None:
         credentials = Credentials("id", "a secret", "https://api.example.com", "wss://api.example.com")
         self.assertNotIn("a secret", repr(credentials))
-        for wrong in (("", "s", "https://a", "wss://a"), ("i", "s", "a", "wss://a"), ("i", "s", "https://a", "https://a")):
+        addresses = (("a", "wss://a"), ("https://a", "https://a"), ("https://", "wss://a"), ("https://a", "wss://a:84433"))
+        for wrong in (("", "s", "https://a", "wss://a"), *(("i", "s", *each) for each in addresses)):
             with self.assertRaises(TidegateError) as caught:
                 Credentials(*wrong)
             self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")

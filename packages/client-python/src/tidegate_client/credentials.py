@@ -50,6 +50,8 @@ class Credentials:
             address = getattr(self, name)
             if not address.startswith(tuple(f"{scheme}://" for scheme in schemes)):
                 raise TidegateError("INVALID_ARGUMENT", f"the {name} is '{address}': it must begin with {schemes[0]}://")
+            if not _has_host(address):
+                raise TidegateError("INVALID_ARGUMENT", f"the {name} is '{address}': it has no valid host and port")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Credentials":
@@ -65,6 +67,15 @@ class Credentials:
         if not isinstance(content, dict):
             raise TidegateError("INVALID_ARGUMENT", f"{os.fspath(path)} is not a credentials file: its content is not JSON")
         return cls(*(content.get(name, "") for name in ("client_id", "client_secret", "auth_url", "ws_url")))
+
+
+def _has_host(address: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(address)
+        # Reading the port raises ValueError for one that is not.
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
