@@ -17,6 +17,7 @@ from tidegate_client import (
     BookChange,
     Credentials,
     DigestMatch,
+    Disconnected,
     EventsExpired,
     ExecutionGap,
     Executions,
@@ -24,6 +25,7 @@ from tidegate_client import (
     MarketData,
     PushedEvents,
     StreamClient,
+    StreamEvent,
     TidegateError,
     Top,
     TopOfBook,
@@ -290,6 +292,30 @@ class RedirectTest(unittest.IsolatedAsyncioTestCase):
         for each in (server, elsewhere):
             each.close()
         self.assertEqual(taken, [])
+
+
+class RefusedHandshakeTest(unittest.IsolatedAsyncioTestCase):
+    async def test_two_retry_after_headers_do_not_end_the_client(self) -> None:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            headers = b"Retry-After: 7\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+            writer.write(b"HTTP/1.1 503 Service Unavailable\r\n" + headers + b"\r\n")
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        address = "127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        credentials = Credentials("id", "secret", f"http://{address}", f"ws://{address}")
+        events: asyncio.Queue[StreamEvent] = asyncio.Queue()
+        with mock.patch("tidegate_client.credentials.TokenSource.token", a_token):
+            async with StreamClient(credentials, events.put_nowait) as client:
+                opening = asyncio.ensure_future(client.book("BTCUSD"))
+                event = await asyncio.wait_for(events.get(), 10)
+                opening.cancel()
+                await asyncio.gather(opening, return_exceptions=True)
+        server.close()
+        assert isinstance(event, Disconnected)
+        self.assertGreaterEqual(event.retry_in_seconds, 7)
 
 
 class InterruptedAnswerTest(unittest.IsolatedAsyncioTestCase):

@@ -212,7 +212,9 @@ class Connection:
             return TidegateError("STREAM_REFUSED", f"{text}. Ask the operator for access to the stream")
         if (status == 404 or 300 <= status < 400) and not self._has_worked:
             return TidegateError("STREAM_REFUSED", f"{text}. Check the address of the stream")
-        return Unavailable(text, retry_after_seconds(response.headers.get("Retry-After")))
+        # A proxy may add its own. `get` of the library raises then.
+        waits = response.headers.get_all("Retry-After")
+        return Unavailable(text, max(map(retry_after_seconds, waits), default=0))
 
 
 class Session:
