@@ -46,6 +46,8 @@ export function cutDecimals(text: string, decimals: number): string {
 export class NaiveBook {
   readonly #levels: Record<BookSide, Map<string, string>> = { bids: new Map(), asks: new Map() }
   readonly #best: Record<BookSide, string | undefined> = { bids: undefined, asks: undefined }
+  /** Sides whose best level was removed. The next is only searched when it is asked for: a message may remove all levels. */
+  readonly #bestRemoved = new Set<BookSide>()
   readonly #decimals: Decimals | undefined
   /** Sum of the level hashes. Undefined until the first digest, because a checker may never need one. */
   #sum: bigint | undefined
@@ -84,22 +86,17 @@ export class NaiveBook {
   remove(side: BookSide, price: string): void {
     this.#count(side, price, -1n)
     this.#levels[side].delete(price)
-    if (this.#best[side] !== price) return
-    this.#best[side] = undefined
-    for (const candidate of this.#levels[side].keys()) {
-      const best = this.#best[side]
-      if (best === undefined || standsBefore(side, candidate, best)) this.#best[side] = candidate
-    }
+    if (this.#best[side] === price) this.#bestRemoved.add(side)
   }
 
   best(side: BookSide): WireLevel | undefined {
-    const price = this.#best[side]
+    const price = this.#bestPrice(side)
     return price === undefined ? undefined : { price, amount: this.#levels[side].get(price) as string }
   }
 
   isCrossed(): boolean {
-    const bid = this.#best.bids
-    const ask = this.#best.asks
+    const bid = this.#bestPrice('bids')
+    const ask = this.#bestPrice('asks')
     return bid !== undefined && ask !== undefined && comparePrices(bid, ask) >= 0
   }
 
@@ -129,6 +126,16 @@ export class NaiveBook {
   digest(): string {
     this.#sum ??= this.#sumOf()
     return BigInt.asUintN(64, this.#sum).toString(16).padStart(16, '0')
+  }
+
+  #bestPrice(side: BookSide): string | undefined {
+    if (!this.#bestRemoved.delete(side)) return this.#best[side]
+    let best: string | undefined
+    for (const price of this.#levels[side].keys()) {
+      if (best === undefined || standsBefore(side, price, best)) best = price
+    }
+    this.#best[side] = best
+    return best
   }
 
   #count(side: BookSide, price: string, factor: bigint): void {

@@ -46,6 +46,17 @@ describe('NaiveBook', () => {
     )
   })
 
+  it('NaiveBook loses 40,000 levels from the best one on without a search for each', () => {
+    const book = new NaiveBook()
+    const prices = Array.from({ length: 40_000 }, (_, index) => `${99_999 - index}.00`)
+    for (const price of prices) book.set('bids', price, '1')
+    const start = performance.now()
+    for (const price of prices) book.remove('bids', price)
+    expect(book.best('bids')).toBeUndefined()
+    // A search for each would make 800 million comparisons, while heartbeats wait to be read.
+    expect(performance.now() - start).toBeLessThan(2_000)
+  })
+
   it('NaiveBook is crossed when the best bid is at or above the best ask', () => {
     const book = new NaiveBook()
     book.set('bids', '99.99', '1')
