@@ -33,6 +33,7 @@ export type Mistake =
   | 'wrong-prev'
   | 'wrong-digest'
   | 'no-heartbeat'
+  | 'ignores-heartbeat'
   | 'no-instrument'
   | 'incomplete-snapshot'
   | 'loses-executions-on-resume'
@@ -103,7 +104,7 @@ export class MistakenPublisher {
       this.#step()
       this.clock.advance(STEP_MILLISECONDS)
     }, STEP_MILLISECONDS)
-    if (mistake !== 'no-heartbeat') this.#heartbeatLater()
+    if (mistake !== 'no-heartbeat' && mistake !== 'ignores-heartbeat') this.#heartbeatLater()
   }
 
   /** Listens for a pull. Returns the address. */
@@ -347,7 +348,8 @@ export class MistakenPublisher {
     try {
       const { type, channels } = JSON.parse(text)
       if (type !== 'subscribe' && type !== 'unsubscribe') throw new Error('no such request')
-      const answers = (channels as Payload[]).map((entry) => this.#answer(socket, type, entry))
+      const entries = (channels as Payload[]).filter((entry) => !this.#ignores(entry))
+      const answers = entries.map((entry) => this.#answer(socket, type, entry))
       this.#send(socket, JSON.stringify({ type, channels: answers.map(({ entry }) => entry) }))
       for (const { follow } of answers) for (const message of follow) this.#send(socket, message)
     } catch (error) {
@@ -355,6 +357,10 @@ export class MistakenPublisher {
         this.#send(socket, JSON.stringify({ type: 'error', message: `${error}` }))
       else for (const other of this.#sockets?.clients ?? []) other.terminate()
     }
+  }
+
+  #ignores({ type }: Payload): boolean {
+    return type === 'heartbeat' && this.#mistake === 'ignores-heartbeat'
   }
 
   #answer(socket: WebSocket, action: string, { type, params }: Payload): { entry: object; follow: readonly string[] } {

@@ -43,6 +43,7 @@ export class PullConnection {
   readonly #subscriptions = new Map<string, Subscription>()
   #state: 'connecting' | 'open' | 'closed' = 'connecting'
   #pongs = 0
+  #isHeartbeatAnswered = false
   /** How it ended. Empty while it is open. */
   endText = ''
   /** While true, malformed requests are sent, whose answers may have any form. */
@@ -98,7 +99,17 @@ export class PullConnection {
     const channels = [{ type: 'publication', params }, ...(isFirst ? [{ type: 'heartbeat' }] : [])]
     this.send(JSON.stringify({ type: 'subscribe', channels }))
     await this.#answered(market, () => subscription.state !== 'subscribing')
+    // Heartbeats are due on every connection, also where the publisher ignores the request for them.
+    if (isFirst && !this.#isHeartbeatAnswered) this.checker.expectHeartbeats(this.#run.now)
     return subscription
+  }
+
+  /** Reports an overdue heartbeat, and a request for them that is unanswered although messages have followed. */
+  checkHeartbeat(): void {
+    this.checker.checkHeartbeat(this.#run.now)
+    if (this.#isHeartbeatAnswered || !this.isOpen || this.checker.messages === 0) return
+    this.#isHeartbeatAnswered = true
+    this.#run.report('acknowledgement-wrong', undefined, 'there is none for the heartbeat')
   }
 
   async unsubscribe(market: string): Promise<void> {
@@ -226,6 +237,7 @@ export class PullConnection {
       return
     }
     if (channel === 'heartbeat') {
+      this.#isHeartbeatAnswered = true
       if (success) this.checker.expectHeartbeats(this.#run.now)
       else say('the heartbeat is refused')
       return

@@ -83,9 +83,11 @@ export class PullDriver implements ScenarioDriver {
   /** Ends a scenario: overdue heartbeats and lost connections are reported, and its connections are closed. */
   async afterEach(): Promise<void> {
     this.#hasPlayed = true
-    const { now } = this.run
-    for (const connection of [this.#first, ...this.#others]) connection?.checker.checkHeartbeat(now)
-    for (const connection of this.#others) connection.close()
+    this.#first?.checkHeartbeat()
+    for (const connection of this.#others) {
+      connection.checker.checkHeartbeat(this.run.now)
+      connection.close()
+    }
     this.#others = []
     const text = this.#first?.endText ?? ''
     if (text === '') return

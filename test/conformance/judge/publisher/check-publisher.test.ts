@@ -146,6 +146,12 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
     expect(namesOf(await pull({}, {}, { bookEntriesMax: 3 }))).toEqual(['book-too-large'])
   })
 
+  it('a publisher that neither acknowledges nor sends heartbeats is reported for both', async () => {
+    const results = await pull({ mistake: 'ignores-heartbeat' }, { heartbeat: 300 })
+    expect(namesOf(results).sort()).toEqual(['acknowledgement-wrong', 'heartbeat-missing'])
+    expect(results[0]?.findings.map(({ name }) => name)).toContain('acknowledgement-wrong')
+  })
+
   it.each([
     ['NONE', TEST_TOKEN, 'market-refused'],
     ['BTCUSD', 'another-token', 'handshake-refused'],
