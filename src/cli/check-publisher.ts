@@ -41,6 +41,7 @@ const CONNECT_MILLISECONDS = 120_000
 /** More than both sides' kernels keep. */
 const BACKLOG_BYTES_MAX = 64 * 1024 * 1024
 const RESTART_MILLISECONDS_MAX = 60_000
+const LATE = `did not end within ${RESTART_MILLISECONDS_MAX / 1_000} seconds. It must leave the engine in the background`
 
 const NAME_WIDTH = Math.max(...Object.keys(PUBLISHER_RULES).map((name) => name.length)) + 2
 const scenarioLines = (scenarios: readonly { name: string; plays: string; expects: string }[]) =>
@@ -112,7 +113,11 @@ async function check(
           stderr.write(listeningText(options.listen!.host, server)),
         )
       : checkPull(checkOptions, { url: addressOf(url), token })
-  const removeSignals = environment.onStopSignal(() => started.stop())
+  let isStopped = false
+  const removeSignals = environment.onStopSignal(() => {
+    isStopped = true
+    started.stop()
+  })
   let results: readonly ScenarioResult[]
   try {
     results = await started.results
@@ -120,10 +125,11 @@ async function check(
     removeSignals()
   }
   const findings = results.flatMap((result) => result.findings)
-  const ok = results.length > 0 && results.every(({ outcome }) => outcome !== 'wrong')
+  const ok = !isStopped && results.every(({ outcome }) => outcome !== 'wrong')
   const warnings = findings.filter(({ isWarning }) => isWarning).length
   stdout.write(options.json === true ? `${printableJson({ ok, warnings, scenarios: results }, 2)}\n` : textOf(results))
   if (!ok) environment.setExitCode(1)
+  if (isStopped) throw new Error('the check was stopped before its last scenario')
 }
 
 function checkOptionsOf(options: CheckPublisherOptions, { stderr, clock }: CommandEnvironment): CheckOptions {
@@ -181,14 +187,15 @@ function addressOf(text: string): string {
   return text
 }
 
-/** Runs the user's command in a shell. Its output is shown on stderr. */
+/** Runs the user's command in a shell, which is killed if it does not end. Its output is shown on stderr. */
 function runCommand(command: string): Promise<void> {
+  const limit = { timeout: RESTART_MILLISECONDS_MAX, killSignal: 'SIGKILL' } as const
   return new Promise((resolve, reject) => {
-    const child = spawn(command, { shell: true, stdio: ['ignore', 2, 2], timeout: RESTART_MILLISECONDS_MAX })
+    const child = spawn(command, { shell: true, stdio: ['ignore', 2, 2], ...limit })
     child.on('error', reject)
-    child.on('exit', (code) => {
+    child.on('exit', (code, signal) => {
       if (code === 0) resolve()
-      else reject(new Error(`the --restart command ended with ${code ?? 'a signal'}`))
+      else reject(new Error(`the --restart command ${child.killed ? LATE : `ended with ${code ?? signal}`}`))
     })
   })
 }
