@@ -178,7 +178,8 @@ export class PullConnection {
       this.#run.notify()
     })
     webSocket.on('unexpected-response', (request, response) => this.#refused(request, response))
-    webSocket.on('error', (error) => this.#end(error.message))
+    // Without a message where several addresses of one name have failed.
+    webSocket.on('error', (error: NodeJS.ErrnoException) => this.#end(error.message || (error.code ?? error.name)))
     webSocket.on('close', (code, reason) => this.#end(`closed with ${code} ${reason}`.trimEnd()))
   }
 

@@ -102,8 +102,9 @@ export class PullDriver implements ScenarioDriver {
   async #expectOpen(connection: PullConnection): Promise<void> {
     if (await connection.opened()) return
     const { endText } = connection
-    // It is reported here, and not again as a lost connection.
+    // It is reported here, and not again as a lost connection. A handshake that never ends would keep the process alive.
     if (connection === this.#first) this.#first = undefined
+    connection.close()
     this.run.fail('handshake-refused', undefined, endText || 'no answer')
   }
 

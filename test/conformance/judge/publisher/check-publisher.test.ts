@@ -1,11 +1,14 @@
 /** `tidegate check-publisher` against a correct publisher, and against publishers with one deliberate mistake each. */
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { checkPull, checkPush } from '../../../../src/conformance/judge/publisher/check-publisher-run.ts'
 import type { CheckOptions, CheckTimes, ScenarioResult } from '../../../../src/conformance/judge/publisher/check-run.ts'
 import { PULL_SCENARIOS } from '../../../../src/conformance/judge/publisher/pull-scenarios.ts'
 import { PUSH_SCENARIOS } from '../../../../src/conformance/judge/publisher/push-scenarios.ts'
 import { PUBLISHER_RULES } from '../../../../src/conformance/judge/publisher/rules.ts'
+import { createSystemClock } from '../../../../src/platform/base/clock.ts'
+import { once, until } from '../../../support/awaited.ts'
 import {
   type Mistake,
   MistakenPublisher,
@@ -168,6 +171,31 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
       if (token !== TEST_TOKEN) expect(results[0]?.findings[0]?.examples[0]?.detail).toContain('answered with 401')
     },
   )
+
+  it('a handshake that never ends leaves no connection open when the check is over', async () => {
+    let [opened, closed] = [0, 0]
+    const server = createServer((socket) => {
+      opened++
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n')
+      const header = setInterval(() => socket.write('x: 1\r\n'), 50)
+      socket.on('error', () => undefined)
+      socket.once('close', () => {
+        clearInterval(header)
+        closed++
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const publisher = new MistakenPublisher({})
+    const options = { ...optionsFor(publisher, { answer: 200 }), clock: createSystemClock() }
+    const results = await checkPull(options, { url: `ws://127.0.0.1:${port}/`, token: undefined }).results
+    await publisher.stop()
+    expect(namesOf(results)).toEqual(['handshake-refused'])
+    await until('the end of every connection', () => closed === opened)
+    expect(opened).toBe(1)
+    server.close()
+  })
 
   it('the publisher of the source tests breaks no rule', async () => {
     const clock = new VirtualClock()
