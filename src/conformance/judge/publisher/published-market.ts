@@ -251,11 +251,14 @@ export class PublishedMarket {
   }
 
   #checkExecutions({ epoch, seq, prev }: NumberedMessage, trades: readonly PublishedExecution[], say: Say): void {
+    const own = new Set<string>()
     for (const { id } of trades) {
       const seen = this.#executions.get(id)
-      // Two connections to a relay may divide the same messages differently.
-      const isSame = seen !== undefined && seen.epoch === epoch && seen.prev < seq && prev < seen.seq && seq - prev > 1
+      // Two connections to a relay may divide the same messages differently, and a number that is no longer kept may be
+      // sent again.
+      const isSame = seen !== undefined && seen.epoch === epoch && seen.prev < seq && prev < seen.seq && !own.has(id)
       if (seen !== undefined && !isSame) say('execution-twice', `the execution ${id} was in message ${seen.seq} too`)
+      own.add(id)
       this.#executions.set(id, { epoch, seq, prev })
       limit(this.#executions, EXECUTIONS_KEPT)
     }

@@ -15,8 +15,10 @@ const snapshot = (seq: number, bids: Bids) =>
     { type: 'SNAPSHOT', instrument: INSTRUMENT, bids: levelsOf(bids), asks: [] },
     { epoch: 'a', seq },
   ) as SnapshotMessage
-const update = (prev: number, seq: number, bids: Bids) =>
-  parse({ type: 'UPDATE', bids: levelsOf(bids) }, { epoch: 'a', seq, prev }) as NumberedMessage
+const update = (prev: number, seq: number, bids: Bids, ids: readonly string[] = []) => {
+  const executions = ids.map((id) => ({ id, price: '10', amount: '1' }))
+  return parse({ type: 'UPDATE', bids: levelsOf(bids), executions }, { epoch: 'a', seq, prev }) as NumberedMessage
+}
 
 function startMarket() {
   const reports: string[] = []
@@ -44,4 +46,29 @@ it('a conflated message of another connection leaves the book to the messages th
   market.takeNumbered(update(2, 3, { 10: '1', 9: '1' }), true, '')
   market.takeSnapshot(snapshot(3, { 10: '1', 9: '2' }), '')
   expect(reports).toEqual([expect.stringMatching(/^snapshot-differs: /)])
+})
+
+it('an execution is not twice when a connection brings its message after the one that covers it', () => {
+  const { market, reports } = startMarket()
+  market.takeNumbered(update(1, 3, {}, ['x', 'y']), false, '')
+  market.takeNumbered(update(1, 2, {}, ['x']), true, '')
+  market.takeNumbered(update(2, 3, {}, ['y']), true, '')
+  expect(reports).toEqual([])
+})
+
+it('an execution is not twice when its message is repeated after many others', () => {
+  const { market, reports } = startMarket()
+  for (let seq = 2; seq <= 51_000; seq++) market.takeNumbered(update(seq - 1, seq, {}, [`${seq}`]), true, '')
+  market.takeNumbered(update(1, 2, {}, ['2']), false, '')
+  expect(reports).toEqual([])
+})
+
+it('an execution is twice within one message, also within one that covers several', () => {
+  const { market, reports } = startMarket()
+  market.takeNumbered(update(1, 2, {}, ['x', 'x']), true, '')
+  market.takeNumbered(update(2, 6, {}, ['y', 'y']), true, '')
+  expect(reports).toEqual([
+    'execution-twice: the execution x was in message 2 too',
+    'execution-twice: the execution y was in message 6 too',
+  ])
 })
