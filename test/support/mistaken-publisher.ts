@@ -48,6 +48,7 @@ export type Mistake =
   | 'no-pong'
   | 'ends-on-malformed'
   | 'keeps-epoch'
+  | 'starts-slowly'
   | 'continues-early'
   | 'keeps-everything'
   | 'ignores-accepted'
@@ -65,6 +66,8 @@ export interface MistakenPublisherOptions {
 export const TEST_TOKEN = 'test-token'
 const STEP_MILLISECONDS = 4
 const HEARTBEAT_MILLISECONDS = 30
+/** Longer than the check only observes, and shorter than it waits for an answer. */
+const LOADING_MILLISECONDS = 500
 /** Messages after the first subscription before the mistake is made. */
 const RIGHT_MESSAGES = 8
 const STEPS_OF_TWO = 4
@@ -94,6 +97,8 @@ export class MistakenPublisher {
   #milliseconds = 0
   /** The last message before a restart. */
   #continues: string | undefined
+  /** Whether the book is there after a restart, with the mistake `starts-slowly`. */
+  #isLoaded = false
 
   constructor({ mistake, publishesOrders = false, seed = 7 }: MistakenPublisherOptions) {
     this.#mistake = mistake
@@ -404,6 +409,14 @@ export class MistakenPublisher {
   #continue(socket: WebSocket, { epoch, seq }: { epoch?: string; seq?: number }): void {
     this.#subscribed.add(socket)
     if (this.#mistake === 'ignores-accepted' && this.#sent > 0) return
+    if (this.#mistake === 'starts-slowly' && this.#continues !== undefined && !this.#isLoaded) {
+      this.#subscribed.delete(socket)
+      this.clock.schedule(LOADING_MILLISECONDS, () => {
+        this.#isLoaded = true
+        this.#continue(socket, {})
+      })
+      return
+    }
     const after = epoch === undefined ? undefined : this.#after(`${epoch}.${seq}`)
     for (const text of after ?? [JSON.stringify(this.#snapshot())]) this.#send(socket, text)
   }

@@ -1,7 +1,7 @@
 /** What `tidegate check-publisher --listen` plays, in this order. */
 import { Skipped } from '../harness.ts'
 import type { Scenario } from './check-run.ts'
-import type { Position } from './published-market.ts'
+import type { Position, PublishedMarket } from './published-market.ts'
 import type { PushDriver } from './push-driver.ts'
 
 /** Numbers by which the accepted position is behind what was sent. */
@@ -189,15 +189,19 @@ async function restart(driver: PushDriver): Promise<string> {
   const command = run.options.restart
   if (command === undefined) throw new Skipped('give --restart COMMAND to check it')
   const connection = await driver.connection()
-  const [market] = [...run.markets.values()]
-  const before = market?.position
+  const [market] = [...run.markets.values()] as [PublishedMarket]
+  const before = market.position
   driver.release()
   await command()
   const hasEnded = await run.until(() => !connection.isOpen, run.options.times.answer)
   if (!hasEnded || before === undefined) throw new Skipped('the command did not end the publisher’s connection')
   const next = await driver.connection()
-  await driver.continued(next)
-  const epoch = market?.position?.epoch
-  if (epoch === before.epoch) run.report('epoch-kept', market?.symbol, `it is ${epoch} before and after the restart`)
+  // An engine that has sent nothing yet has shown no epoch.
+  const hasBegun = () => driver.line(next, market.symbol)?.hasBegun === true
+  await run.until(() => hasBegun() || !next.isOpen, run.options.times.answer)
+  const seen = next.isOpen ? `none within ${run.options.times.answer / 1000} s after the restart` : next.endText
+  if (!hasBegun()) run.fail('snapshot-missing', market.symbol, seen)
+  const epoch = market.position?.epoch
+  if (epoch === before.epoch) run.report('epoch-kept', market.symbol, `it is ${epoch} before and after the restart`)
   return `epoch ${before.epoch}, then ${epoch}`
 }

@@ -257,6 +257,11 @@ describe.concurrent('a publisher that connects to the check', () => {
   })
 })
 
+it('an engine that loads its book after a restart for longer than is observed has not kept its epoch', async () => {
+  const results = await push({ mistake: 'starts-slowly' })
+  expect(results.flatMap(({ findings }) => findings)).toEqual([])
+})
+
 describe.runIf(process.env.TIDEGATE_LONG === '1')('a publisher that keeps what is not read', () => {
   it('a publisher with an unbounded backlog is reported as backlog-unbounded and by no other name', async () => {
     expect(namesOf(await pull({ mistake: 'keeps-everything' }, { stall: 2_000 }))).toEqual(['backlog-unbounded'])
