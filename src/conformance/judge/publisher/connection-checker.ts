@@ -8,6 +8,9 @@ import { PublicationLine } from './publication-line.ts'
 import type { PublishedMarket } from './published-market.ts'
 import type { ReportBroken } from './rules.ts'
 
+/** What a pull reads, and the default of `ingest.message_bytes_max`. */
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+
 export interface ConnectionCheckerOptions {
   readonly markets: ReadonlyMap<string, PublishedMarket>
   readonly report: ReportBroken
@@ -70,7 +73,12 @@ export class ConnectionChecker {
 
   take(text: string, nowMilliseconds: number): void {
     this.messages++
-    this.bytes += text.length
+    const bytes = Buffer.byteLength(text)
+    this.bytes += bytes
+    if (bytes > MESSAGE_BYTES_MAX) {
+      const detail = `the message has ${bytes} bytes, and the service reads at most ${MESSAGE_BYTES_MAX}`
+      this.#options.report('message-malformed', undefined, detail, text)
+    }
     this.checkHeartbeat(nowMilliseconds)
     const value = parseJson(text)
     const message =

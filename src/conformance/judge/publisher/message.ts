@@ -180,7 +180,17 @@ function problemIn(value: JsonObject): Found | undefined {
   if (countOf(bids) + countOf(asks) > PUBLISHED_ENTRIES_MAX) {
     return { text: `payload has more than ${PUBLISHED_ENTRIES_MAX} levels` }
   }
-  return isDay(time as string) ? undefined : { text: 'payload.time is on a day that does not exist' }
+  const wrongDay = isDay(time as string) ? (type === 'UPDATE' ? wrongTradeDay(payload as Content) : undefined) : 'time'
+  return wrongDay === undefined ? undefined : { text: `payload.${wrongDay} is on a day that does not exist` }
+}
+
+/** The first trade time on a day that does not exist. */
+function wrongTradeDay({ executions = [], orders = [] }: Content): string | undefined {
+  const isWrong = ({ executed_at: time }: JsonObject): boolean => typeof time === 'string' && !isDay(time)
+  const execution = executions.findIndex((entry) => isWrong({ ...entry }))
+  if (execution !== -1) return `executions[${execution}].executed_at`
+  const trade = orders.map(membersOf).findIndex((change) => change.type === 'trade' && isWrong(change))
+  return trade === -1 ? undefined : `orders[${trade}].executed_at`
 }
 
 const validators = new Map<string, Validator>()

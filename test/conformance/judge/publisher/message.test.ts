@@ -101,6 +101,23 @@ it.each<[string, Record<string, unknown>, string | undefined, string | undefined
     undefined,
   ],
   [
+    'has an execution on a day that its month lacks',
+    update({ executions: [{ id: 'x', price: '1', amount: '1', executed_at: '2026-02-30T00:00:00Z' }] }),
+    'payload.executions[0].executed_at is on a day that does not exist',
+    undefined,
+  ],
+  [
+    'has a trade on a day that its month lacks, after an order with such an unknown member',
+    update({
+      orders: [
+        { ...order, executed_at: '2026-02-30T00:00:00Z' },
+        { type: 'trade', id: 'x', price: '1', amount: '1', executed_at: '2026-02-30T00:00:00Z' },
+      ],
+    }),
+    'payload.orders[1].executed_at is on a day that does not exist',
+    undefined,
+  ],
+  [
     'is a heartbeat with a wrong digest',
     { channel: 'heartbeat', payload: { books: [{ market: 'B', epoch: 'a', seq: 1, digest: 'x' }] } },
     'payload.books[0] lacks a valid market, epoch, seq or digest',
