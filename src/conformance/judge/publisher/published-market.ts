@@ -217,7 +217,10 @@ export class PublishedMarket {
     const before = this.#instrument
     if (before?.price === priceDecimals && before.amount === amountDecimals) return
     this.#instrument = { price: priceDecimals, amount: amountDecimals }
-    if (market === undefined) this.#digests.clear()
+    if (market !== undefined) return
+    // The known book's digests have the earlier decimals: they equal no later SNAPSHOT's.
+    this.#digests.clear()
+    this.distrust()
   }
 
   #checkDecimals(entries: readonly { readonly price?: string | undefined; readonly amount?: string }[], say: Say) {

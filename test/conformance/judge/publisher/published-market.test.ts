@@ -29,6 +29,17 @@ function startMarket() {
   return { market, reports }
 }
 
+it('a SNAPSHOT after an INSTRUMENT with other decimals is the book that the messages lead to', () => {
+  const { market, reports } = startMarket()
+  const finer = { ...INSTRUMENT, price_decimals: 1 }
+  market.takeNumbered(parse({ type: 'INSTRUMENT', ...finer }, { epoch: 'a', seq: 2 }) as NumberedMessage, true, '')
+  market.takeNumbered(update(2, 3, { '10.5': '1' }), true, '')
+  const payload = { type: 'SNAPSHOT', instrument: finer, bids: levelsOf({ '10': '1', '10.5': '1' }), asks: [] }
+  market.takeSnapshot(parse(payload, { epoch: 'a', seq: 3 }) as SnapshotMessage, '')
+  expect(reports).toEqual([])
+  expect(market.levels).toBe(2)
+})
+
 it('a conflated message that began before the known book is not applied to it', () => {
   const { market, reports } = startMarket()
   // Another connection is ahead: level 10 changes, and changes back by message 3.
