@@ -42,6 +42,7 @@ export type Mistake =
   | 'no-resumed'
   | 'no-snapshot'
   | 'sends-after-unsubscribe'
+  | 'refuses-unsubscribe'
   | 'accepts-unknown-market'
   | 'accepts-any-token'
   | 'no-subprotocol'
@@ -376,6 +377,8 @@ export class MistakenPublisher {
       const refused = acceptsUnknown ? { success: true } : { success: false, message: 'unknown market' }
       return { entry: { type, params, ...refused }, follow: [] }
     }
+    const isRefused = action === 'unsubscribe' && this.#mistake === 'refuses-unsubscribe'
+    if (isRefused) return { entry: { type, params: { market }, success: false, message: 'not supported' }, follow: [] }
     if (action === 'subscribe') this.#subscribed.add(socket)
     else if (this.#mistake !== 'sends-after-unsubscribe') this.#subscribed.delete(socket)
     const entry = { type, params: { market }, success: true }

@@ -251,6 +251,7 @@ export class PullConnection {
       return
     }
     subscription.message = typeof message === 'string' ? message : ''
+    if (!success && type === 'unsubscribe') say(`the end of a subscription is refused: ${subscription.message}`)
     if (!success) subscription.state = 'refused'
     else if (type === 'unsubscribe') {
       subscription.state = 'unsubscribed'

@@ -149,6 +149,10 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
     expect(namesOf(await pull({}, {}, { bookEntriesMax: 3 }))).toEqual(['book-too-large'])
   })
 
+  it('a publisher that ends no subscription on request is reported', async () => {
+    expect(namesOf(await pull({ mistake: 'refuses-unsubscribe' }))).toEqual(['acknowledgement-wrong'])
+  })
+
   it('a publisher that neither acknowledges nor sends heartbeats is reported for both', async () => {
     const results = await pull({ mistake: 'ignores-heartbeat' }, { heartbeat: 300 })
     expect(namesOf(results).sort()).toEqual(['acknowledgement-wrong', 'heartbeat-missing'])
