@@ -48,7 +48,8 @@ export class ClientProcess {
     const [file = '', ...args] = this.#command
     this.#stderr = ''
     this.#ending = undefined
-    const child = spawn(file, args, { env: this.#variables, stdio: ['ignore', 'ignore', 'pipe'] })
+    // In its own process group, so a wrapper such as `npm start` or a shell is stopped with the client it has started.
+    const child = spawn(file, args, { env: this.#variables, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
     this.#child = child
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + String(chunk)).slice(-STDERR_CHARACTERS_KEPT)
@@ -67,17 +68,30 @@ export class ClientProcess {
     )
   }
 
-  /** Resolves when the program has ended. */
+  /** Resolves when the program and everything in its process group have ended. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
     const ended = new Promise<void>((resolve) => {
       child.once('close', () => resolve())
     })
-    child.kill('SIGTERM')
-    const kill = this.#clock.schedule(STOP_MILLISECONDS_MAX, () => child.kill('SIGKILL'))
+    signalGroup(child, 'SIGTERM')
+    const kill = this.#clock.schedule(STOP_MILLISECONDS_MAX, () => {
+      signalGroup(child, 'SIGKILL')
+      // A process that has left the group may keep the pipe open. Without this, 'close' would never come.
+      child.stderr?.destroy()
+    })
     await ended
     kill.cancel()
+  }
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // The group has ended.
   }
 }
 
