@@ -26,6 +26,8 @@ export class ScriptedTransport extends Transport {
   readonly #onText: (text: string) => void
   #delivery: Delivery = 'normal'
   #queue: HeldWrite[] = []
+  /** Whether a part of the queue's first write was sent. */
+  #isInsideWrite = false
   #pieceTimer: Timer | undefined
   #repeatsAcknowledgement = false
 
@@ -71,8 +73,13 @@ export class ScriptedTransport extends Transport {
     if (this.canPing) super.ping(data)
   }
 
+  /** A client may take a connection without pongs for lost, so slow delivery sends them, ahead of waiting data. */
   override pong(data: Buffer): void {
     if (this.canPing) super.pong(data)
+    if (this.#delivery !== 'slow') return
+    const frame = Buffer.concat([Buffer.from([PONG_FRAME, data.length]), data])
+    this.#queue.splice(this.#isInsideWrite ? 1 : 0, 0, { bytes: frame, onWritten: undefined })
+    this.#sendPieces()
   }
 
   override close(code: number, reason: string, cutMilliseconds: number): void {
@@ -94,6 +101,7 @@ export class ScriptedTransport extends Transport {
     this.#pieceTimer = undefined
     const queue = this.#queue
     this.#queue = []
+    this.#isInsideWrite = false
     for (const { bytes, onWritten } of queue) super.write(bytes, onWritten)
     this.#webSocket.resume()
   }
@@ -115,6 +123,7 @@ export class ScriptedTransport extends Transport {
     const piece = next.bytes.subarray(0, PIECE_BYTES)
     const left = next.bytes.subarray(PIECE_BYTES)
     this.#queue = left.length === 0 ? rest : [{ ...next, bytes: left }, ...rest]
+    this.#isInsideWrite = left.length > 0
     super.write(piece, left.length === 0 ? next.onWritten : undefined)
     this.#pieceTimer = this.#clock.schedule(PIECE_MILLISECONDS, () => {
       this.#pieceTimer = undefined
@@ -124,6 +133,8 @@ export class ScriptedTransport extends Transport {
 }
 
 const FINAL_TEXT_FRAME = 0x81
+/** A control frame's data has at most 125 bytes (RFC 6455 section 5.5), so its length is one byte. */
+const PONG_FRAME = 0x8a
 
 /** The texts of unfragmented messages in finished server frames (RFC 6455 section 5.2, unmasked). */
 function textsOf(frames: Buffer): string[] {
