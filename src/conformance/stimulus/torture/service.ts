@@ -77,6 +77,8 @@ export class TortureService {
   readonly #directory = new Directory()
   readonly #tokens = new Map<string, AccessToken>()
   readonly #server: Server
+  /** Of all kinds: a refused handshake's socket stays open until the client closes it. */
+  readonly #connected = new Set<Socket>()
   readonly #sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -96,6 +98,10 @@ export class TortureService {
     this.#server = createServer((request, response) => {
       // An aborted request cannot be answered.
       this.#answer(request, response).catch((error) => response.destroy(error))
+    })
+    this.#server.on('connection', (socket) => {
+      this.#connected.add(socket)
+      socket.once('close', () => this.#connected.delete(socket))
     })
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgrade(request, socket, head).catch((error) => socket.destroy(error))
@@ -169,8 +175,7 @@ export class TortureService {
     this.#sockets.close()
     const closed = once(this.#server, 'close')
     this.#server.close()
-    this.#server.closeAllConnections()
-    for (const { transport } of this.connections) transport?.break()
+    for (const socket of this.#connected) socket.destroy()
     await closed
   }
 
