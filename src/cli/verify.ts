@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { type Finding, Findings } from '../conformance/judge/findings.ts'
 import { RestChecker, type RestCounts } from '../conformance/judge/rest/rest-checker.ts'
 import { RestRequests } from '../conformance/judge/rest/rest-requests.ts'
-import { StreamChecker, type StreamCounts } from '../conformance/judge/stream/stream-checker.ts'
+import { type RequestedChannel, StreamChecker, type StreamCounts } from '../conformance/judge/stream/stream-checker.ts'
 import { StreamConnection } from '../conformance/judge/stream/stream-connection.ts'
 import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/stream/violations.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
@@ -111,7 +111,8 @@ async function verify(
   const interval = options.heartbeatSeconds
   const heartbeat = interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }
   const isExtended = options.save !== undefined || options.rest === true
-  const checker = new StreamChecker({ ...heartbeat, isExtended })
+  const requested = channelsOf(markets)
+  const checker = new StreamChecker({ ...heartbeat, isExtended, requested })
   const findings = new Findings<RuleFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: VIOLATIONS[name] }))
   const start = clock.monotonicMilliseconds()
   let connections = 0
@@ -125,7 +126,7 @@ async function verify(
   const saved = options.save === undefined ? undefined : new LineFile(options.save, () => connection.stop())
   const connection = new StreamConnection({
     credentials,
-    request: subscription(markets),
+    request: { type: 'subscribe', channels: requested },
     ...(isExtended ? { subprotocol: EXTENDED_SUBPROTOCOL } : {}),
     clock,
     random: environment.random,
@@ -208,11 +209,11 @@ async function runFor(
   }
 }
 
-/** One request for all, so all channels of a market start from one version. */
-function subscription(markets: readonly string[]): object {
+/** In one request, so all channels of a market start from one version. */
+function channelsOf(markets: readonly string[]): readonly RequestedChannel[] {
   const perMarket = ['market_data', 'market_data.top_of_book', 'execution_data']
   const channels = markets.flatMap((market) => perMarket.map((type) => ({ type, params: { market } })))
-  return { type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }
+  return [...channels, { type: 'heartbeat' }]
 }
 
 function exampleOf({ market, detail, receivedAtMilliseconds }: Violation, startMilliseconds: number): Example {

@@ -17,7 +17,17 @@ export interface StreamCheckerOptions {
   readonly heartbeatMilliseconds?: number
   /** Whether the messages follow `tidegate.v1`. */
   readonly isExtended?: boolean
+  /** The subscriptions requested on each connection. At the end each must be answered. Absent = none is expected. */
+  readonly requested?: readonly RequestedChannel[]
 }
+
+export interface RequestedChannel {
+  readonly type: string
+  readonly params?: { readonly market: string }
+}
+
+/** After a new connection, a service that was started again may need this long to have a book. */
+const BOOK_MILLISECONDS_MAX = 30_000
 
 export interface StreamCounts {
   messages: number
@@ -32,10 +42,17 @@ export class StreamChecker {
   readonly counts: StreamCounts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0 }
   readonly #heartbeat: HeartbeatChecker
   readonly #isExtended: boolean
+  readonly #requested: readonly RequestedChannel[]
   readonly #sequence = new SequenceChecker((...found) => this.#report(...found))
   readonly #books = new Map<string, BookChecker>()
   /** Subscriptions by channel and market: true = acknowledged, false = ended. */
   readonly #subscriptions = new Map<string, boolean>()
+  /** Subscriptions that were acknowledged or refused on this connection. */
+  readonly #answered = new Set<string>()
+  /** When each market's book was subscribed on this connection. */
+  readonly #bookSince = new Map<string, number>()
+  /** Markets with a SNAPSHOT on any connection. */
+  readonly #withBook = new Set<string>()
   #ended: object[] = []
   /** Markets whose subscriptions the service ended, until they are acknowledged again. */
   readonly #endedMarkets = new Set<string>()
@@ -46,6 +63,7 @@ export class StreamChecker {
   constructor(options: StreamCheckerOptions = {}) {
     this.#heartbeat = new HeartbeatChecker(options.heartbeatMilliseconds)
     this.#isExtended = options.isExtended === true
+    this.#requested = options.requested ?? []
   }
 
   /** The size of a market's book. Undefined before its first SNAPSHOT on this connection. */
@@ -68,6 +86,8 @@ export class StreamChecker {
   /** A new connection: resets subscriptions, books and times. Markets' decimals are kept. */
   onConnect(): void {
     this.#subscriptions.clear()
+    this.#answered.clear()
+    this.#bookSince.clear()
     this.#ended = []
     this.#sequence.reset()
     for (const book of this.#books.values()) book.reset()
@@ -89,17 +109,37 @@ export class StreamChecker {
     return this.#found
   }
 
-  /** The checks which depend only on time. `markets` must have a SNAPSHOT by now. */
+  /**
+   * The checks which depend only on time. `markets` must have a SNAPSHOT by now, except shortly after a connection that
+   * follows one with a SNAPSHOT.
+   */
   onEnd(nowMilliseconds: number, markets: readonly string[]): Violation[] {
     this.#begin(nowMilliseconds)
+    this.#checkAnswers()
     for (const market of markets) {
-      if (!this.#removed.has(market) && this.#books.get(market)?.levels() === undefined) {
+      if (this.#books.get(market)?.levels() === undefined && this.#isBookOverdue(market)) {
         this.#report('snapshot-missing', market, 'no SNAPSHOT on this connection')
       }
     }
     for (const book of this.#books.values()) book.checkTop(nowMilliseconds)
     this.#checkHeartbeat()
     return this.#found
+  }
+
+  /** A request has one answer with all entries, so one entry shows that it has arrived. */
+  #checkAnswers(): void {
+    if (this.#answered.size === 0) return
+    for (const { type, params } of this.#requested) {
+      const isAnswered = this.#answered.has(subscriptionKey(type, params?.market))
+      if (!isAnswered) this.#report('request-refused', params?.market, `${type}: its request was not answered`)
+    }
+  }
+
+  #isBookOverdue(market: string): boolean {
+    if (this.#removed.has(market)) return false
+    if (!this.#withBook.has(market)) return true
+    const since = this.#bookSince.get(market)
+    return since !== undefined && this.#now - since > BOOK_MILLISECONDS_MAX
   }
 
   #begin(nowMilliseconds: number): void {
@@ -130,6 +170,7 @@ export class StreamChecker {
       return
     }
     const market = isObject(entry.params) && typeof entry.params.market === 'string' ? entry.params.market : undefined
+    this.#answered.add(subscriptionKey(entry.type, market))
     if (!entry.success) {
       const isUnknown = entry.error === 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'
       if (isUnknown && market !== undefined && this.#endedMarkets.has(market)) this.#removed.add(market)
@@ -141,6 +182,7 @@ export class StreamChecker {
     this.#subscriptions.set(subscriptionKey(entry.type, market), isSubscribed)
     if (entry.type === 'heartbeat') this.#heartbeat.onSubscription(isSubscribed, this.#now)
     if (market === undefined) return
+    if (entry.type === 'market_data') this.#bookSince.set(market, this.#now)
     this.#sequence.onSubscription(entry.type, market)
     this.#book(market).onSubscription(entry.type, isSubscribed)
   }
@@ -177,6 +219,7 @@ export class StreamChecker {
   #onBook(book: BookChecker, payload: Record<string, unknown>, market: string): void {
     if (payload.type === PAYLOAD_TYPES.snapshot) {
       this.counts.snapshots++
+      this.#withBook.add(market)
       book.onSnapshot(payload, this.#now)
     } else if (payload.type === PAYLOAD_TYPES.update) {
       this.counts.updates++

@@ -1,6 +1,6 @@
 /** Golden pairs: for every rule a stream that breaks only that rule, and a correct stream that breaks none. */
 import { describe, expect, it } from 'vitest'
-import { StreamChecker } from '../../../../src/conformance/judge/stream/stream-checker.ts'
+import { type RequestedChannel, StreamChecker } from '../../../../src/conformance/judge/stream/stream-checker.ts'
 import { VIOLATIONS, type ViolationName } from '../../../../src/conformance/judge/stream/violations.ts'
 import { digestOf } from '../../../support/extended-verifier.ts'
 import {
@@ -487,6 +487,41 @@ describe('StreamChecker', () => {
     expect(checker.onEnd(now, [M])).toEqual([
       { name: 'snapshot-missing', market: M, detail: 'no SNAPSHOT on this connection', receivedAtMilliseconds: 0 },
     ])
+  })
+
+  it('StreamChecker reports a requested channel that the answer leaves out, and no refused one again', () => {
+    const params = { market: M }
+    const book = { type: 'market_data', params }
+    const best = { type: 'market_data.top_of_book', params }
+    const requested: readonly RequestedChannel[] = [
+      book,
+      best,
+      { type: 'execution_data', params },
+      { type: 'heartbeat' },
+    ]
+    const checker = new StreamChecker({ requested })
+    const channels = [
+      { ...book, success: true },
+      { ...best, success: false, error: 'INTERNAL_SERVER_ERROR' },
+    ]
+    const messages = [{ type: 'subscribe', channels }, snapshot(M, 1, [['100.00', '1.5000']], [])]
+    const found = messages.flatMap((message) => checker.onMessage(JSON.stringify(message), 0))
+    expect([...found, ...checker.onEnd(0, [M])].map(({ name, detail }) => `${name}: ${detail}`)).toEqual([
+      'request-refused: market_data.top_of_book: INTERNAL_SERVER_ERROR',
+      'request-refused: execution_data: its request was not answered',
+      'request-refused: heartbeat: its request was not answered',
+    ])
+  })
+
+  it('StreamChecker expects a SNAPSHOT on a later connection only after the time that a new service needs', () => {
+    const { checker } = play(OPENING)
+    checker.onConnect()
+    const names = (now: number) => checker.onEnd(now, [M]).map(({ name }) => name)
+    expect(names(0)).toEqual([])
+    checker.onMessage(JSON.stringify(acknowledged(M)), 1_000)
+    checker.onMessage(JSON.stringify(heartbeat(1)), 1_000)
+    expect(names(31_000)).toEqual([])
+    expect(names(31_001)).toEqual(['snapshot-missing'])
   })
 
   it('StreamChecker has a case in this file for every rule about the stream', () => {
