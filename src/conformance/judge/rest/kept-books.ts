@@ -134,7 +134,8 @@ function differences(kept: KeptBook, answer: BookAnswer, isWhole: boolean): stri
   const book = new NaiveBook()
   const found: string[] = []
   for (const side of BOOK_SIDES) {
-    const wanted = best(kept.sides[side], side, answer.depth)
+    // The stream has the same levels as a whole book, whatever depth its answer names.
+    const wanted = best(kept.sides[side], side, isWhole ? 0 : answer.depth)
     const levels = answer[side]
     for (const { price, amount } of wanted) book.set(side, price, amount)
     const at = Math.max(wanted.length, levels.length)

@@ -81,6 +81,9 @@ export class RestChecker {
       this.forgetBook(market, awaited)
       return false
     }
+    // A plan may allow fewer levels than were wanted, never more.
+    if (wantedDepth !== 0 && (depth === 0 || depth > wantedDepth))
+      this.#report('rest-malformed', market, `order-book?depth=${wantedDepth} has the depth ${depth}`)
     this.#of(market).books.answered(awaited, { cursor, time, depth, digest, bids, asks }, wantedDepth === 0)
     return true
   }

@@ -75,6 +75,21 @@ describe('REST books', () => {
     ])
   })
 
+  it('a whole REST book that lacks levels, and one that ignores the wanted depth, are named', () => {
+    begin()
+    ask(answer('c1', 10_000, [BIDS[0] as Pair], ASKS, { depth: 1 }))
+    expect(found.splice(0)).toEqual([
+      "rest-book-differs: at c1, depth 1: bids level 2 is absent, the stream's 99.00 x 2.0",
+      expect.stringContaining('depth 1: the digest is'),
+    ])
+    ask(answer('c1', 10_000, BIDS, ASKS), 1)
+    ask(answer('c1', 10_000, BIDS, ASKS, { depth: 5 }), 1)
+    expect(found).toEqual([
+      'rest-malformed: order-book?depth=1 has the depth 0',
+      'rest-malformed: order-book?depth=1 has the depth 5',
+    ])
+  })
+
   it('an unchanged book without 304, and a check without a comparison, are named', () => {
     checker.onTagged(M, '"a"', 304, '"a"')
     checker.onTagged(M, '"a"', 200, '"b"')
