@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, membersOf, parseJson } from '../../../platform/base/json-value.ts'
 import type { ViolationName } from '../stream/violations.ts'
 import { type AwaitedBook, KeptBooks, levelsOf } from './kept-books.ts'
-import { SeenExecutions } from './seen-executions.ts'
+import { type Minutes, SeenExecutions } from './seen-executions.ts'
 
 /** What was compared. */
 export interface RestCounts {
@@ -101,19 +101,22 @@ export class RestChecker {
 
   onTrades(market: string, body: unknown): void {
     const items = this.#itemsOf(market, 'trades', body)
+    if (items === undefined) return
     const { count, differences } = this.#of(market).executions.compareTrades(items)
     this.counts.trades += count
     for (const detail of differences) this.#report('rest-trade-differs', market, detail)
   }
 
   /** The whole minutes to ask for. */
-  minutesOf(market: string): { readonly from: string; readonly to: string } | undefined {
+  minutesOf(market: string): Minutes | undefined {
     return this.#of(market).executions.minutes
   }
 
-  onCandles(market: string, body: unknown): void {
+  /** @param minutes those asked for */
+  onCandles(market: string, body: unknown, minutes: Minutes): void {
     const items = this.#itemsOf(market, 'candles', body)
-    const { count, differences } = this.#of(market).executions.compareCandles(items)
+    if (items === undefined) return
+    const { count, differences } = this.#of(market).executions.compareCandles(items, minutes)
     this.counts.candles += count
     for (const detail of differences) this.#report('rest-candle-differs', market, detail)
   }
@@ -148,11 +151,11 @@ export class RestChecker {
     }
   }
 
-  #itemsOf(market: string, name: string, body: unknown): readonly JsonObject[] {
+  #itemsOf(market: string, name: string, body: unknown): readonly JsonObject[] | undefined {
     const { items } = membersOf(body)
     if (Array.isArray(items) && items.every(isObject)) return items
     this.#report('rest-malformed', market, `${name}: ${excerpt(body)}`)
-    return []
+    return undefined
   }
 
   #of(market: string): CheckedMarket {

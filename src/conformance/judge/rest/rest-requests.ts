@@ -106,7 +106,7 @@ export class RestRequests {
     if (minutes === undefined) return
     const query = new URLSearchParams({ interval: '1m', limit: String(LIMIT), ...minutes })
     const answer = await this.#get(market, `candles?${query}`)
-    if (answer?.status === 200) checker.onCandles(market, answer.body)
+    if (answer?.status === 200) checker.onCandles(market, answer.body, minutes)
   }
 
   /** The answer, after the wait that it asks for. Undefined: none in time, or stopped. */

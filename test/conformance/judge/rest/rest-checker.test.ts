@@ -151,13 +151,48 @@ describe('REST trades and candles', () => {
       ...{ open: '99.75', high: '99.75', low: '99.75', close: '99.75', volume: '0.1', quote_volume: '9.976' },
       ...{ trades: 1, first_execution_id: 'three', last_execution_id: 'three', closed: true, incomplete: false },
     }
-    expect(checker.minutesOf(M)).toEqual({ from: first.time, to: bookTime(180_000) })
-    checker.onCandles(M, { items: [first, second] })
+    const minutes = { from: first.time, to: bookTime(180_000) }
+    expect(checker.minutesOf(M)).toEqual(minutes)
+    checker.onCandles(M, { items: [first, second] }, minutes)
     expect([checker.counts.candles, found, checker.minutesOf(M)?.from]).toEqual([1, [], second.time])
-    checker.onCandles(M, { items: [second] })
+    checker.onCandles(M, { items: [second] }, { ...minutes, from: second.time })
     expect(found).toEqual([
       `rest-candle-differs: candle ${second.time}: quote_volume is 9.976, from the executions 9.975`,
     ])
     expect(checker.minutesOf(M)).toBeUndefined()
+  })
+
+  it('a REST candle that is missing twice is named, and a minute without executions needs none', () => {
+    send(heartbeat(50_000))
+    send(execution(M, 121_000, '99.75', '0.1', { id: 'one', venue: 'v' }), 'e1')
+    send(heartbeat(200_000))
+    const minutes = { from: bookTime(60_000), to: bookTime(180_000) }
+    checker.onCandles(M, { items: [] }, minutes)
+    expect([found, checker.minutesOf(M)?.from]).toEqual([[], bookTime(120_000)])
+    checker.onCandles(M, { items: [] }, { ...minutes, from: bookTime(120_000) })
+    expect(found).toEqual([`rest-candle-differs: candle ${bookTime(120_000)}: it is missing, with 1 executions`])
+    expect(checker.minutesOf(M)).toBeUndefined()
+  })
+
+  it('REST trades that stop while the stream continues are named when they are old twice', () => {
+    const old = { items: [item('e0', '1.00', '1.0', 1_000, { id: 'before the subscription' })] }
+    const next = (milliseconds: number, cursor: string) => {
+      send(execution(M, milliseconds, '100.50', '0.2', { id: cursor, venue: 'v' }), cursor)
+      send(heartbeat(milliseconds))
+    }
+    next(10_000, 'e1')
+    for (const time of [20_000, 30_000]) {
+      checker.onTrades(M, old)
+      next(time, `e${time}`)
+    }
+    expect(found).toEqual([])
+    checker.onTrades(M, old)
+    expect(found.splice(0)).toEqual(['rest-trade-differs: trade e20000 is missing, seconds after its execution'])
+    // A lagging stream has none of the newest trades yet.
+    next(40_000, 'e40000')
+    checker.onTrades(M, { items: [item('e9', '1.00', '1.0', 300_000, { id: 'not yet on the stream' })] })
+    next(50_000, 'e50000')
+    checker.onTrades(M, old)
+    expect(found).toEqual([])
   })
 })
