@@ -174,7 +174,7 @@ No violations.
     const headers = { etag: '"c1-0"' }
     let tagged = 0
     const marketData: FakeServiceOptions['marketData'] = (path, tag) => {
-      if (!path.startsWith(`${M}/order-book`)) return { status: 404 }
+      if (!path.startsWith(`${M}/order-book`)) return { status: 503 }
       if (tag !== undefined) tagged++
       return tag === undefined ? { status: 200, headers, body: { ...book, bids, asks } } : { status: 304, headers }
     }
@@ -201,6 +201,24 @@ No violations.
     expect(violations[0].examples[0].detail).toBe(
       "at c1, depth 0: bids level 1 is 100.00 x 1.4000, the stream's 100.00 x 1.5000",
     )
+  })
+
+  it('verify --rest continues when its token is not renewed at once', async () => {
+    const tokens = [undefined, undefined, { status: 503 }]
+    const marketData = () => ({ status: service.tokenRequests.length < 4 ? 401 : 503 })
+    const run = verify([M, '--rest', '--json', '--credentials', await startService({ tokens, marketData })])
+    const connection = await service.connection(0)
+    const whole = snapshot(M, 1, [['100.00', '1.5000']], [['101.00', '1.0000']])
+    connection.send({ ...whole, stream: { cursor: 'c1', covers: 1 } })
+    await connection.received()
+    while (service.tokenRequests.length < 4) {
+      run.clock.advance(10)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 1, error: '' })
+    const names = JSON.parse(run.stdout.text).violations.map(({ name }: { name: string }) => name)
+    expect(names).toContain('rest-not-compared')
   })
 
   it('verify --rest names the scope that the client lacks', async () => {

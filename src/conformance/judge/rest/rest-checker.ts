@@ -22,7 +22,12 @@ interface CheckedMarket {
   readonly books: KeptBooks
   readonly executions: SeenExecutions
   hasComparedBook: boolean
+  /** Each endpoint's last status. 200 is kept. */
+  readonly statuses: Map<string, number>
 }
+
+/** Answers that ask for a wait or a new token, also from a proxy. */
+const PASSING_STATUSES = [401, 429, 502, 503, 504]
 
 export class RestChecker {
   readonly counts: RestCounts = { books: 0, unchanged: 0, trades: 0, candles: 0 }
@@ -69,6 +74,13 @@ export class RestChecker {
 
   forgetBook(market: string, awaited: AwaitedBook): void {
     this.#of(market).books.forget(awaited)
+  }
+
+  /** An endpoint's answer, whatever it contains. */
+  onStatus(market: string, name: string, status: number): void {
+    const { statuses } = this.#of(market)
+    const isPassing = PASSING_STATUSES.includes(status) || status === 304
+    if (!isPassing && statuses.get(name) !== 200) statuses.set(name, status)
   }
 
   /** @param wantedDepth 0 = all published levels. Returns whether the answer has its documented form */
@@ -122,9 +134,12 @@ export class RestChecker {
   }
 
   onEnd(isRemoved: (market: string) => boolean): void {
-    for (const [market, { hasComparedBook }] of this.#markets) {
-      if (!hasComparedBook && !isRemoved(market))
-        this.#report('rest-not-compared', market, 'no REST book had a cursor or time of the stream')
+    for (const [market, { hasComparedBook, statuses }] of this.#markets) {
+      if (isRemoved(market)) continue
+      if (!hasComparedBook) this.#report('rest-not-compared', market, 'no REST book had a cursor or time of the stream')
+      for (const [name, status] of statuses) {
+        if (status !== 200) this.#report('rest-malformed', market, `${name}: it was answered ${status} only`)
+      }
     }
   }
 
@@ -138,6 +153,7 @@ export class RestChecker {
       }),
       executions: new SeenExecutions(),
       hasComparedBook: false,
+      statuses: new Map(),
     }
     return checked
   }

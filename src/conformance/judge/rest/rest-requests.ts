@@ -35,6 +35,8 @@ const PAUSE_MILLISECONDS = { shortest: 20, longest: 400, perLevel: 0.02 }
 const TRADES_ROUNDS = 5
 const CANDLES_ROUNDS = 20
 const LIMIT = 200
+/** With which a token endpoint refuses every later request too. */
+const FINAL_STATUSES = [400, 401, 403]
 
 export class RestRequests {
   readonly #options: RestRequestsOptions
@@ -46,10 +48,17 @@ export class RestRequests {
 
   /** Throws where the client may not read the REST view. */
   async begin(): Promise<void> {
+    const refusal = await this.#requestToken()
+    if (refusal !== undefined) throw new Error(`--rest needs the scope ${SCOPE}: ${refusal.reason}`)
+  }
+
+  /** Why there is no new token. The earlier one stays then. */
+  async #requestToken(): Promise<{ readonly reason: string; readonly status?: number } | undefined> {
     const { credentials, clock, stop } = this.#options
     const token = await fetchToken({ credentials, scope: SCOPE, clock, stop })
-    if (typeof token !== 'string') throw new Error(`--rest needs the scope ${SCOPE}: ${token.reason}`)
+    if (typeof token !== 'string') return token
     this.#token = token
+    return undefined
   }
 
   /** Resolves when the signal has ended all requests. */
@@ -111,7 +120,7 @@ export class RestRequests {
 
   /** The answer, after the wait that it asks for. Undefined: none in time, or stopped. */
   async #get(market: string, path: string, tag?: string): Promise<Answer | undefined> {
-    const { credentials, clock, stop } = this.#options
+    const { credentials, checker, clock, stop } = this.#options
     const url = `${credentials.base_url}/v2/markets/${encodeURIComponent(market)}/${path}`
     const tagged = tag === undefined ? {} : { 'if-none-match': tag }
     const headers = { authorization: `Bearer ${this.#token}`, ...tagged }
@@ -126,7 +135,12 @@ export class RestRequests {
       // The stream's connection reports an unreachable service.
       return undefined
     }
-    if (answer.status === 401) await this.begin()
+    checker.onStatus(market, path.replace(/\?.*/, ''), answer.status)
+    if (answer.status === 401) {
+      // Any other refusal may pass, and the next answer 401 asks again.
+      const refusal = await this.#requestToken()
+      if (FINAL_STATUSES.includes(refusal?.status ?? 0)) throw new Error(`--rest needs a new token: ${refusal?.reason}`)
+    }
     if (answer.status === 403)
       throw new Error(`${url} answered 403: ${membersOf(answer.body).detail ?? 'the client may not read it'}`)
     const seconds = Number(answer.headers.get('retry-after') ?? 0) || 0

@@ -105,6 +105,18 @@ describe('REST books', () => {
   })
 })
 
+it('a REST endpoint that answers nothing but a fault is named, and one that asks for a wait is not', () => {
+  begin()
+  ask(answer('c1', 10_000, BIDS, ASKS))
+  for (const status of [200, 404]) checker.onStatus(M, 'order-book', status)
+  for (const status of [503, 404, 401]) checker.onStatus(M, 'trades', status)
+  checker.onStatus(M, 'candles', 503)
+  checker.onEnd((market) => market === M)
+  expect(found).toEqual([])
+  checker.onEnd(() => false)
+  expect(found).toEqual(['rest-malformed: trades: it was answered 404 only'])
+})
+
 describe('REST trades and candles', () => {
   /** Two trades in the first whole minute, one in the next; the stream then continues. */
   function trade(): void {
