@@ -40,6 +40,7 @@ export class PullConnection {
   readonly checker: ConnectionChecker
   readonly #run: CheckRun
   readonly #webSocket: WebSocket
+  readonly #token: string | undefined
   readonly #subscriptions = new Map<string, Subscription>()
   #state: 'connecting' | 'open' | 'closed' = 'connecting'
   #pongs = 0
@@ -52,6 +53,7 @@ export class PullConnection {
   /** @param isMain whether it stays open and sees every message */
   constructor(run: CheckRun, { url, token }: PullAddress, isMain = false) {
     this.#run = run
+    this.#token = token
     const { markets, report, options } = run
     this.checker = new ConnectionChecker({
       markets,
@@ -188,9 +190,12 @@ export class PullConnection {
     let body = ''
     const end = (): void => {
       request.destroy()
-      this.#end(
-        `the handshake was answered with ${response.statusCode} ${body.slice(0, ANSWER_CHARACTERS_MAX)}`.trimEnd(),
+      // The answer may name the token that it refuses.
+      const shown = (this.#token === undefined ? body : body.replaceAll(this.#token, 'TOKEN')).slice(
+        0,
+        ANSWER_CHARACTERS_MAX,
       )
+      this.#end(`the handshake was answered with ${response.statusCode} ${shown}`.trimEnd())
     }
     response.on('data', (chunk) => {
       body += chunk

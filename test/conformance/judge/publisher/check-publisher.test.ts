@@ -176,6 +176,28 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
     },
   )
 
+  it('a token that the refusal of a handshake repeats is not reported', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', (request) => {
+        const body = /^authorization: .*$/im.exec(String(request))?.[0] ?? ''
+        socket.end(`HTTP/1.1 401 Unauthorized\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const publisher = new MistakenPublisher({})
+    const options = { ...optionsFor(publisher, IMPATIENT), clock: createSystemClock() }
+    const token = 'a-token-of-the-operator'
+    const results = await checkPull(options, { url: `ws://127.0.0.1:${port}/`, token }).results
+    await publisher.stop()
+    server.close()
+    const detail = results[0]?.findings[0]?.examples[0]?.detail
+    expect(detail).toMatch(/^the handshake was answered with 401 authorization: Bearer TOKEN$/i)
+    expect(JSON.stringify(results)).not.toContain(token)
+  })
+
   it('a handshake that never ends leaves no connection open when the check is over', async () => {
     let [opened, closed] = [0, 0]
     const server = createServer((socket) => {
