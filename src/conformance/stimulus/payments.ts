@@ -24,7 +24,7 @@ export function createPaymentSender(url: string, secrets: readonly string[], clo
       return { outcome: outcomeOf(reply), body: reply.kind === 'answered' ? reply.body : undefined }
     },
     async sendAndCut(delivery, when) {
-      const seen = await answerUntilCut(url, requestOf(delivery, {}), when)
+      const seen = await answerUntilCut(url, requestOf(delivery, {}), when, clock)
       return outcomeOf({ kind: 'answered', status: 200, body: seen })
     },
     async probe() {
@@ -39,21 +39,25 @@ function answerUntilCut(
   address: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
   when: Cut,
+  clock: Clock,
 ): Promise<string> {
   const url = new URL(address)
   const request = url.protocol === 'http:' ? requestHttp : requestHttps
   return new Promise((resolve) => {
     let seen = ''
-    const end = () => resolve(seen)
+    // A socket's own time limit restarts with each byte of a header.
+    const late = clock.schedule(ANSWER_MILLISECONDS_MAX, () => outgoing.destroy())
+    const end = () => {
+      late.cancel()
+      resolve(seen)
+    }
     const outgoing = request(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers },
       agent: false,
-      timeout: ANSWER_MILLISECONDS_MAX,
     })
     outgoing.on('error', end)
     outgoing.on('close', end)
-    outgoing.on('timeout', () => outgoing.destroy())
     outgoing.on('response', (response) => {
       response.on('error', end)
       response.once('data', (part: Buffer) => {
