@@ -23,7 +23,10 @@ export function isZero(text: string): boolean {
 
 /** RFC 3339, UTC as Z, with exactly this number of fraction digits, and on an existing day. */
 export function isTimeText(value: unknown, fractionDigits: 3 | 9): value is string {
-  return typeof value === 'string' && TIME_TEXT[fractionDigits].test(value) && !Number.isNaN(Date.parse(value))
+  if (typeof value !== 'string' || !TIME_TEXT[fractionDigits].test(value)) return false
+  const milliseconds = Date.parse(value)
+  // It takes 30 February for 2 March.
+  return !Number.isNaN(milliseconds) && new Date(milliseconds).toISOString().startsWith(value.slice(0, 10))
 }
 
 export function fractionDigits(decimal: string): number {

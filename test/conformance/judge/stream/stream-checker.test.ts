@@ -341,6 +341,11 @@ const CASES: readonly Case[] = [
     messages: [withField(execution(M, 2, '101.00', '1.0000'), 'executed_at', nanosecondTime(2))],
   },
   {
+    name: 'execution-malformed',
+    title: 'a day that does not exist',
+    messages: [withField(execution(M, 2, '101.00', '1.0000'), 'executed_at', '2026-02-30T12:00:00.000Z')],
+  },
+  {
     name: 'heartbeat-late',
     title: 'more than three of the learned intervals',
     messages: [
