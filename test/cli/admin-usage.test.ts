@@ -35,7 +35,7 @@ async function usage(...words: string[]): Promise<string> {
     await program.parseAsync(['node', 'tidegate', 'admin', 'usage', ...words, '--operator-url', url])
     return write.mock.calls.map(([text]) => text).join('')
   } finally {
-    write.mockRestore()
+    vi.restoreAllMocks()
   }
 }
 

@@ -130,7 +130,7 @@ describe('record', () => {
       const error = 'the recording has ended early: EIO: i/o error, fsync'
       expect(await run.ended).toEqual({ exitCode: 1, error })
     } finally {
-      sync.mockRestore()
+      vi.restoreAllMocks()
     }
     expect(JSON.parse(run.stdout.text)).toMatchObject({ file: path, problem: 'EIO: i/o error, fsync' })
   })

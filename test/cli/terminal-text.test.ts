@@ -16,7 +16,7 @@ async function outputOf(work: () => unknown): Promise<string> {
     await work()
     return write.mock.calls.map(([text]) => text).join('')
   } finally {
-    write.mockRestore()
+    vi.restoreAllMocks()
   }
 }
 

@@ -95,7 +95,7 @@ test('the desk shows that the comparison of balances cannot be read', async () =
 test.each([
   ['converts and waits for a price', { step: 'convert', waiting_for: 'PRICE' }, true],
   ['waits for a gate, which stops its clock', { step: 'convert', waiting_for: 'HOLD', gates: [] }, false],
-  ['was paid or not, which nobody knows', { step: 'deliver', waiting_for: 'OPERATOR' }, false],
+  ['was paid or not, which is not known', { step: 'deliver', waiting_for: 'OPERATOR' }, false],
 ])('an orchestration that %s expires only where it can', async (_, wait, canExpire) => {
   const amounts = { source_amount: '5', source_asset: 'USDC', destination_asset: 'USD', destination: {} }
   answers = { 'orchestrations/o1': { id: 'o1', status: 'PROCESSING', ...amounts, ...wait } }

@@ -87,7 +87,7 @@ test('the review queue asks each list for its oldest records, because it shows o
   expect(read.map(({ searchParams }) => searchParams.get('order'))).toEqual(read.map(order))
 })
 
-test('the review queue lists a return of which nobody knows whether it was paid, and no payment twice', async () => {
+test('the review queue lists a return that may have been paid, and no payment twice', async () => {
   const { useSources } = await page('review/queue')
   const stuck = { customer_id: 'c', amount: '5', asset: 'USDC', updated_at: '', destination: {} }
   answers.deliveries = {

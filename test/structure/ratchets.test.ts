@@ -93,8 +93,9 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
 describe('test files that share a process', () => {
   /** Changes of global state that last, or last until they are undone. */
   const changes = [
-    { change: /\bvi\.(mock|doMock|useFake)|\bprocess\.(chdir|exit|once)\(|\.prototype\.\w+ =[^=]|\bglobalThis\b/ },
+    { change: /\bvi\.(mock|doMock)|\bprocess\.(chdir|exit|once)\(|\.prototype\.\w+ =[^=]|\bglobalThis\b/ },
     { change: /\bprocess\.env\.\w+ =[^=]/ },
+    { change: /\bvi\.useFake/, undone: /\bvi\.useRealTimers\(/ },
     { change: /\bvi\.spyOn/, undone: /\bvi\.restoreAllMocks\(/ },
     { change: /\bvi\.stubEnv/, undone: /\bvi\.unstubAllEnvs\(/ },
     { change: /\bprocess\.on\(/, undone: /\bprocess\.off\(/ },

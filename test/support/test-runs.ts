@@ -15,6 +15,7 @@ export const ISOLATED_FILES = [
   'test/streaming/links/nats-connection.test.ts',
   'test/console/*.test.ts',
   'test/examples/*.test.ts',
+  'test/cli/full-disk.test.ts',
   'test/streaming/gateway/frame-path.test.ts',
   'test/hostile/*.test.ts',
   'test/power-loss/*.test.ts',

@@ -157,7 +157,7 @@ export class PostPublisher implements Publisher {
     for (const resolve of this.#onReleased.splice(0)) resolve()
   }
 
-  /** Ends its lines at once. Requests in progress are refused: unless told otherwise, they may be repeated. */
+  /** Ends its lines at once. Requests in progress are refused, by default so that they are repeated. */
   end(reason: string, refusal = handshakeUnavailable(reason)): void {
     this.#refusal = refusal
     this.#silence?.cancel()

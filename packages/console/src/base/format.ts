@@ -98,7 +98,7 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, numberOf)
 }
 
-/** A text by anyone in a sentence or a cell: no invisible character makes it look like another one. */
+/** A text from outside in a sentence or a cell: no invisible character makes it look like another one. */
 export function shown<Content>(content: Content): Content | string {
   if (typeof content !== 'string') return content
   return content.replace(INVISIBLE, (sign) => (BLANKS.includes(sign) ? sign : numberOf(sign)))

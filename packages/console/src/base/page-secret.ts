@@ -25,7 +25,7 @@ export const otherTabs: { onLogin: () => void } = { onLogin: () => undefined }
 
 const arrived = fromAddress()
 let held = arrived ?? sessionStorage.getItem(KEY) ?? undefined
-// Only for this tab until the service accepts it: anyone can write an address.
+// Only for this tab until the service accepts it: an address may come from a foreign page.
 if (arrived !== undefined) store(arrived)
 
 tabs.onmessage = ({ data }: MessageEvent<Message>) => {

@@ -1,8 +1,9 @@
-/** The file for `verify --save` on a disk that becomes full. */
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+/** Files that verbs write on a disk that becomes full. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
+import { reserveCredentialsFile } from '../../src/cli/options/credentials-file.ts'
 import { LineFile } from '../../src/cli/terminal/line-file.ts'
 
 const { disk } = vi.hoisted(() => ({ disk: { isFull: false } }))
@@ -11,11 +12,15 @@ vi.mock('node:fs', async (original) => {
   const real = await original<typeof import('node:fs')>()
   return {
     ...real,
-    writeFileSync(descriptor: number, bytes: Buffer) {
-      real.writeFileSync(descriptor, disk.isFull ? bytes.subarray(0, 3) : bytes)
+    writeFileSync(file: number, data: string | Buffer) {
+      real.writeFileSync(file, disk.isFull ? data.slice(0, 3) : data)
       if (disk.isFull) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
     },
   }
+})
+
+beforeEach(() => {
+  disk.isFull = false
 })
 
 it('a file of lines on a full disk keeps its whole lines, and reports the failure once and when it is closed', () => {
@@ -33,6 +38,24 @@ it('a file of lines on a full disk keeps its whole lines, and reports the failur
     expect(readFileSync(path, 'utf8')).toBe('{"first":"é"}\n')
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(() => new LineFile(path, onFailure)).toThrow(`${path} cannot be created: EEXIST`)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('a credentials file that cannot be written is removed, and the error says how to get another secret', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-credentials-'))
+  try {
+    const path = join(folder, 'client.json')
+    const file = reserveCredentialsFile(path)
+    disk.isFull = true
+    const client = { client_id: 'the-client', client_secret: 'tgs_secret', scopes: [] }
+    const addresses = { base_url: 'http://a', auth_url: 'http://a', ws_url: 'ws://a' }
+    expect(() => file.write(client, addresses)).toThrow(
+      `the client was created, but its secret could not be written to ${path} (ENOSPC): ` +
+        'create another with tidegate admin secret create the-client',
+    )
+    expect(existsSync(path)).toBe(false)
   } finally {
     rmSync(folder, { recursive: true })
   }
