@@ -6,7 +6,7 @@ import { navigate } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { showSecret } from './client-actions.tsx'
 
@@ -35,7 +35,8 @@ export const SUBJECT_FIELD = {
 
 export function OperatorsPage() {
   const list = useList('/operators', {})
-  const offersIssuer = useGet('/login').document?.openid !== undefined
+  const login = useGet('/login')
+  const offersIssuer = login.document?.openid !== undefined
   const create = () =>
     ask({
       title: 'New operator',
@@ -70,11 +71,13 @@ export function OperatorsPage() {
     <>
       <PageHead title="Operators" lead="Who may use this console, and what each may do.">
         {can('POST /operators') && (
-          <button type="button" class="primary" onClick={create}>
+          // Before, the dialog would lack the subject.
+          <button type="button" class="primary" disabled={login.document === undefined} onClick={create}>
             <Icon name="plus" /> New operator
           </button>
         )}
       </PageHead>
+      {login.problem !== undefined && <ProblemNote problem={login.problem} retry={login.reload} />}
       <Card flush>
         <ListTable
           caption="Operators"
