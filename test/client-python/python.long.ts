@@ -10,6 +10,8 @@ import { PYTHON_CLIENT, PYTHON_ENVIRONMENT, writeReadmeProgram } from '../suppor
 import { market, startServiceInside, temporaryFolder } from '../support/running-service.ts'
 
 const PYTHON = pythonWith('websockets')
+/** Without an index pip needs these, which are not in every Python. */
+const INSTALLER = pythonWith('websockets, setuptools, wheel')
 const TOKEN_SECONDS = 2
 const RUN_MILLISECONDS = 15_000
 
@@ -53,11 +55,11 @@ it.skipIf(PYTHON.isSkipped)(
   },
 )
 
-it.skipIf(PYTHON.isSkipped)(titleWith('is installed by pip', PYTHON, 'setuptools'), () => {
+it.skipIf(INSTALLER.isSkipped)(titleWith('is installed by pip', INSTALLER, 'setuptools and wheel'), () => {
   const copy = join(folder.path, 'copy')
   cpSync(PYTHON_CLIENT, copy, { recursive: true })
   const environment = join(folder.path, 'environment')
-  execFileSync(PYTHON.file, ['-m', 'venv', '--system-site-packages', environment])
+  execFileSync(INSTALLER.file, ['-m', 'venv', '--system-site-packages', environment])
   const bin = join(environment, 'bin')
   const options = ['--quiet', '--disable-pip-version-check', '--no-build-isolation', '--no-index']
   execFileSync(join(bin, 'pip'), ['install', ...options, copy])
