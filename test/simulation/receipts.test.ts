@@ -6,10 +6,12 @@ import { newReceiptIssuer, proofOf, signerOf } from '../support/receipts.ts'
 import { plan } from './plan.ts'
 import { World } from './world.ts'
 
+/** Seeds that once showed a defect. */
+const CORPUS: readonly number[] = [783_148_122]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = seedOf(1)
 const issuer = newReceiptIssuer()
-const seeds = Array.from({ length: long ? 50 : 2 }, (_, index) => first + index)
+const seeds = [...CORPUS, ...Array.from({ length: long ? 50 : 2 }, (_, index) => first + index)]
 
 it('messages received over lossy links, failovers, restarts and reloads agree with every receipt, whichever process signed it', () => {
   const sum = { receipts: 0, books: 0, windows: 0, executions: 0, updates: 0, unreached: 0 }

@@ -42,6 +42,10 @@ export class RecordWindow {
   #count = 0
   #hash = new RecordHash()
 
+  get after(): number {
+    return this.#after
+  }
+
   get count(): number {
     return this.#count
   }

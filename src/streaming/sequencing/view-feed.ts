@@ -352,9 +352,11 @@ export class ViewFeed {
   }
 
   #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {
-    const { epoch } = this.#replica
+    const { epoch, skipped } = this.#replica
     const prev = this.#previousToken(prevCursor)
-    return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers: prev === undefined ? 0 : covers }
+    // How many commits a bus state has brought is not known.
+    const isKnown = prev !== undefined && prevCursor >= skipped.repaired
+    return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers: isKnown ? covers : 0 }
   }
 
   #isUseful(encoding: Encoding, snapshot: Snapshot): boolean {

@@ -102,13 +102,19 @@ export class ViewReceipts {
     this.#updates.restart(this.#view.view.changeVersion)
   }
 
-  /** Adds a commit with these changes to the view. `startsOver`: no UPDATE leads to its book. */
+  /**
+   * Adds a commit with these changes to the view. `startsOver`: no UPDATE leads to its book. No window includes a repair
+   * by a bus state, because other processes' subscribers may have been sent its commits one by one.
+   */
   note(changes: readonly LevelChange[], startsOver: boolean): void {
     if (!this.#isActive) return
     const { replica, view, cursors, levelOf } = this.#view
     this.#noteExecutions()
     const { changeVersion } = view
-    if (startsOver) this.#updates.restart(changeVersion)
+    if (startsOver || this.#updates.after < replica.skipped.repaired) {
+      this.#updates.restart(changeVersion)
+      return
+    }
     if (changes.length === 0) return
     let records = updateRecord(cursors.token(replica.epoch, changeVersion), replica.instant)
     for (const change of changes) records += levelRecord(replica.market, levelOf(change))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Attribution, BID, type MarketEvent } from '../../../src/streaming/market/event.ts'
+import { type Attribution, BID, type LevelChange, type MarketEvent } from '../../../src/streaming/market/event.ts'
+import type { MarketState } from '../../../src/streaming/sequencing/bus.ts'
 import { deepBook, LiveStream, type Message, rebuild, WorkingClock } from './live-stream.ts'
 
 const BOOK = 'market_data'
@@ -239,6 +240,23 @@ describe('resume', () => {
       { prev: came[0]?.stream?.cursor, covers: 1 },
       { prev: came[1]?.stream?.cursor, covers: 1 },
     ])
+  })
+
+  test('an UPDATE after a repaired gap between processes covers 0: the number of its commits is not known', () => {
+    const { stream, connect } = startStream({ depth: 10 })
+    const { client, subscribe } = connect()
+    const cursor = cursorOf(subscribe(entry(BOOK)))
+    const state = stream.replicas.get('AAAUSD')?.state('', 0) as MarketState
+    const [first, ...others] = state.levels as [LevelChange, ...LevelChange[]]
+    const levels = [{ ...first, amount: first.amount + 1 }, ...others]
+    const [version, milliseconds] = [state.version + 2, state.milliseconds + 1]
+    stream.bus.publish({ ...state, version, milliseconds, levels })
+    stream.clock.endTick()
+    expect(streamsOf(client.readMessages())).toMatchObject([{ prev: cursor, covers: 0 }])
+    client.session.end()
+    // A message for the same position on another connection.
+    const [, update] = connect().subscribe(entry(BOOK, { resume: cursor }))
+    expect(update).toMatchObject({ payload: { type: 'UPDATE' }, stream: { prev: cursor, covers: 0 } })
   })
 
   test('a resume with an unknown cursor, or one of another epoch, depth, market or future time, gives a SNAPSHOT', () => {

@@ -50,6 +50,21 @@ function start({ depth = 5, executionsKept = 10 } = {}) {
   return {
     receipts,
     commit,
+    /** A whole book two versions later, in place of commits that the link has lost. */
+    repair(levels: readonly LevelChange[]) {
+      version += 2
+      const instant = { milliseconds: version, nanoseconds: 7, receivedMilliseconds: version }
+      const book = { levels, hasBook: true, isWithdrawn: false, live: true, reason: '' }
+      const common = {
+        type: 'state',
+        market: 'AAAUSD',
+        epoch: EPOCH,
+        version,
+        executionNumber,
+        executions: [],
+      } as const
+      bus.publish({ ...common, ...instant, ...book })
+    },
     /** What a process does by itself that hears nothing of the market's sequencer for too long. */
     withdrawHere: () =>
       bus.publish({ type: 'withdrawal', market: 'AAAUSD', milliseconds: version + 1, nanoseconds: 0 }),
@@ -171,6 +186,22 @@ test('the windows begin again with a book that starts over, and with executions 
   const [, , missed] = second(3)
   expect(missed).toMatchObject({ executions: { after: executionCursor(6), count: 1 } })
 })
+
+test.each([
+  ['changes the view', [level(BID, 100, 10), level(BID, 98, 7), level(ASK, 200, 20)], 4, 2],
+  ['leaves the view as it was', [level(BID, 100, 10), level(BID, 99, 5), level(ASK, 200, 20)], 5, 1],
+] as const)(
+  'no window includes a repair that %s, whose commits other processes may have sent',
+  (_how, levels, after, count) => {
+    const { commit, repair, second, cursor } = start()
+    commit([level(BID, 99, 5)])
+    repair(levels)
+    commit([level(BID, 99, 6)])
+    commit([level(BID, 99, 7)])
+    const [claims] = second(1)
+    expect([claims?.cursor, claims?.updates]).toMatchObject([cursor(6), { after: cursor(after), count }])
+  },
+)
 
 test('the last eight receipts are kept, and those of later books are not given to an earlier one', () => {
   const { receipts, commit, second } = start()
