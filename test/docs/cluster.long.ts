@@ -13,7 +13,7 @@ import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { claimPort } from '../support/ports.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
 import { ensureBuilt, market, newToken, OperatorApi, type RunningService } from '../support/running-service.ts'
-import { SampleClient } from '../support/sample-client.ts'
+import { fetchToken, SampleClient } from '../support/sample-client.ts'
 import { ROOT, readText, readYaml } from './deployment-files.ts'
 
 interface Compose {
@@ -69,6 +69,18 @@ async function startService(name: string): Promise<void> {
   const { http, ws, operator } = JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
   const path = join(folder, name)
   started.set(name, { http, ws, operator: new OperatorApi(operator, path), folder: path, command })
+}
+
+/** Of a client that may read books over REST. */
+async function newBooksToken(): Promise<string> {
+  const { http: authUrl, operator } = service('api-1')
+  const { customerId } = await operator.createClient()
+  const scope = 'exchange:read_marketdata'
+  const { client_id: clientId, client_secret: clientSecret } = await operator.call<{
+    client_id: string
+    client_secret: string
+  }>('POST', `/customers/${customerId}/clients`, { name: 'books', scopes: [scope] })
+  return fetchToken({ authUrl, clientId, clientSecret, scope })
 }
 
 const service = (name: string) => started.get(name) as RunningService & { readonly command: RunningCommand }
@@ -179,6 +191,10 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       reader.terminate()
       const markets = await fetch(`${http}/v2/markets`, { headers: { authorization: `Bearer ${token}` } })
       expect(markets.status).toBe(200)
+      // The processes of the API have no book. A gateway has one when it knows the client and follows the market.
+      const headers = { authorization: `Bearer ${await newBooksToken()}` }
+      const book = async () => (await fetch(`${http}/v2/markets/BTCUSD/order-book`, { headers })).status
+      await expect.poll(book).toBe(200)
     })
   },
 )

@@ -252,7 +252,7 @@ it('the proxy of the two-node setup forwards to both nodes', () => {
   expect(Object.keys(services.proxy?.depends_on ?? {})).toEqual(['node-1', 'node-2'])
 })
 
-it('the cluster has two processes of each role, and its proxy sends the stream to gateways and all else to the API', () => {
+it('the cluster has two processes of each role, and its proxy sends the stream and market data to gateways, all else to the API', () => {
   const { services } = readYaml<Compose>('deploy/compose/cluster.yaml')
   const roles = Object.entries(services).flatMap(([name, { environment }]) => {
     const role = environment?.TIDEGATE_ROLES
@@ -266,5 +266,13 @@ it('the cluster has two processes of each role, and its proxy sends the stream t
   expect(Object.values(upstreamsOf('deploy/compose/nginx-cluster.conf'))).toEqual(served)
   const names = served.flat().map((server) => server.split(':')[0])
   expect(Object.keys(services.proxy?.depends_on ?? {})).toEqual(names)
-  expect(readText('deploy/compose/nginx-cluster.conf')).toMatch(/location = \/ {\n *proxy_pass http:\/\/gateways;/)
+  const places = [
+    ...readText('deploy/compose/nginx-cluster.conf').matchAll(/location (.+) {[^}]+?proxy_pass http:\/\/(\w+);/g),
+  ]
+  // The gateways alone have books, trades, tickers and candles. The list of markets, `/v2/markets`, is the API's.
+  expect(places.map(([, path, upstream]) => [path, upstream])).toEqual([
+    ['= /', 'gateways'],
+    ['~ ^/v2/markets/', 'gateways'],
+    ['/', 'apis'],
+  ])
 })

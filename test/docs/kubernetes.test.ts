@@ -58,6 +58,7 @@ interface Manifest {
     readonly rules?: readonly {
       readonly http: {
         readonly paths: readonly {
+          readonly path: string
           readonly pathType: string
           readonly backend: { readonly service: { name: string } }
         }[]
@@ -271,9 +272,12 @@ describe('deploy/kubernetes/roles', () => {
       const scaled = named('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)
       expect(scaled).toEqual(['tidegate-api', 'tidegate-gateway'])
       const [rule] = named('Ingress').map(({ spec }) => spec.rules?.[0]?.http.paths)
-      expect(rule?.map(({ pathType, backend }) => [pathType, backend.service.name])).toEqual([
-        ['Exact', 'tidegate-gateway'],
-        ['Prefix', 'tidegate-api'],
+      // The gateways alone have books, trades, tickers and candles. The list of markets is the API's.
+      expect(rule?.map(({ path, pathType, backend }) => [path, pathType, backend.service.name])).toEqual([
+        ['/', 'Exact', 'tidegate-gateway'],
+        ['/v2/markets', 'Exact', 'tidegate-api'],
+        ['/v2/markets', 'Prefix', 'tidegate-gateway'],
+        ['/', 'Prefix', 'tidegate-api'],
       ])
       // All of them use the same generated config map, whose name has a hash.
       const maps = built.flatMap(
