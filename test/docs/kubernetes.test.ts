@@ -327,6 +327,14 @@ describe('deploy/kubernetes', () => {
     expect([set?.kind, set?.spec.replicas]).toEqual(['StatefulSet', 1])
   })
 
+  it('deploy/kubernetes lets a start on the embedded store end its longest migration, which a restart would begin again', () => {
+    const [set] = readDocuments<Manifest>('deploy/kubernetes/one-node/statefulset.yaml')
+    const { periodSeconds = 0, failureThreshold = 0 } = set?.spec.template?.spec.containers[0].startupProbe ?? {}
+    const [, milliseconds = ''] =
+      /STATEMENT_MILLISECONDS_MAX = ([\d_]+)$/m.exec(readText('src/platform/store/migrate.ts')) ?? []
+    expect(periodSeconds * failureThreshold).toBeGreaterThan((2 * Number(milliseconds.replaceAll('_', ''))) / 1_000)
+  })
+
   it('deploy/kubernetes migrates with a Job before the nodes, which use the same Secret', () => {
     const [job] = readDocuments<Manifest>('deploy/kubernetes/postgresql/migrate.yaml')
     const [deployment] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
