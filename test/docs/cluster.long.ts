@@ -48,7 +48,7 @@ function commandsOf(section: string, words: RegExp): string[] {
 function environmentOf(name: string): Record<string, string> {
   const entries = Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [
     key,
-    value.replace('/run/secrets', secrets).replace('/etc/tidegate', join(ROOT, 'deploy/compose')),
+    value.replace('/run/secrets', secrets).replace('/etc/tidegate', join(ROOT, 'deploy/compose/config')),
   ])
   return {
     ...Object.fromEntries(entries),
