@@ -225,6 +225,13 @@ describe.each(COMPOSE_FILES)('%s', (path) => {
     expect([...used.secrets].sort()).toEqual(Object.keys(compose.secrets ?? {}).sort())
   })
 
+  it('the Compose file waits for a PostgreSQL that accepts connections, also while its first start creates the database', () => {
+    const { healthcheck } = compose.services.postgres ?? {}
+    if (path === 'compose.yaml') expect(compose.services.postgres).toBeUndefined()
+    // The image's temporary server, at the socket, ends before the one that `migrate` can reach begins.
+    else expect(healthcheck?.test?.join(' ')).toContain('pg_isready --host 127.0.0.1 ')
+  })
+
   it('the Compose file sets the kernel as deploy/sysctl.conf does, as far as a container can', () => {
     const host = new Map(
       [...readText('deploy/sysctl.conf').matchAll(/^([\w.]+) = (.+)$/gm)].map(([, key, value]) => [key, value]),
