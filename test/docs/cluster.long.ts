@@ -173,7 +173,8 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const port = await claimPort()
       const hostOf = (_text: string, name: string) => new URL(service(name).http).host
       const file = readText('deploy/compose/nginx-cluster.conf')
-        .replace(/((?:gateway|api)-\d):8080/g, hostOf)
+        // Before its version 1.27.3, the parameter is not part of nginx. Addresses need none.
+        .replace(/((?:gateway|api)-\d):8080 resolve/g, hostOf)
         .replace('listen 80;', `listen 127.0.0.1:${port};`)
       writeFileSync(join(folder, 'nginx.conf'), `pid nginx.pid; events {} http { access_log off;\n${file}\n}\n`)
       // Its workers run as another user.

@@ -252,6 +252,21 @@ function upstreamsOf(path: string): Record<string, string[]> {
   )
 }
 
+it('the proxies of the Compose files ask for the address of each container again, which changes when it is started again', () => {
+  for (const name of ['nginx.conf', 'nginx-cluster.conf']) {
+    const text = readText(`deploy/compose/${name}`)
+    expect(text).toMatch(/^resolver 127\.0\.0\.11 valid=1s/m)
+    const upstreams = [...text.matchAll(/^upstream (\w+) {\n(.+?)^}/gms)]
+    // The addresses are in the memory that the workers share.
+    for (const [, upstream, lines] of upstreams) expect(lines).toContain(`zone ${upstream} `)
+    const servers = text.match(/^ *server [\w-]+:\d+ .+$/gm) ?? []
+    expect(servers.filter((line) => !line.includes(' resolve '))).toEqual([])
+  }
+  // The first line of versions with this parameter.
+  for (const path of COMPOSE_FILES.slice(1))
+    expect(readYaml<Compose>(path).services.proxy?.image).toMatch(/^nginx:1\.(2[89]|[3-9]\d)-/)
+})
+
 it('the proxy of the two-node setup forwards to both nodes', () => {
   const { services } = readYaml<Compose>('deploy/compose/postgresql.yaml')
   const { config } = validConfig({})
