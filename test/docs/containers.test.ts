@@ -252,6 +252,12 @@ function upstreamsOf(path: string): Record<string, string[]> {
   )
 }
 
+it('the Compose files with a proxy close a listener at once, because nginx notices nothing before that', () => {
+  for (const path of COMPOSE_FILES.slice(1))
+    for (const [name, { build, environment = {} }] of Object.entries(readYaml<Compose>(path).services))
+      if (build !== undefined) expect(validConfig(environment).config['http.drain_delay_seconds'], name).toBe(0)
+})
+
 it('the proxies of the Compose files ask for the address of each container again, which changes when it is started again', () => {
   for (const name of ['nginx.conf', 'nginx-cluster.conf']) {
     const text = readText(`deploy/compose/${name}`)
