@@ -93,9 +93,9 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       mkdirSync(secrets, { recursive: true })
       const lines = [
         ...commandsOf('Two nodes on PostgreSQL', /^ {4}openssl .*encryption-key$/),
-        ...commandsOf('Two processes of each role', /^ {4}(nats=|echo |chmod )/),
+        ...commandsOf('Two processes of each role', /^ {4}(umask |nats=|echo |chmod )/),
       ]
-      expect(lines).toHaveLength(5)
+      expect(lines).toHaveLength(6)
       execFileSync('/bin/sh', ['-ec', lines.join('\n')], { cwd: folder })
       natsPort = await claimPort()
       const place = { 'bus-url': ['nats:4222', `127.0.0.1:${natsPort}`] } as const

@@ -252,6 +252,16 @@ function upstreamsOf(path: string): Record<string, string[]> {
   )
 }
 
+it.each(['containers', 'kubernetes'])(
+  'the secrets of %s.md are never readable by others, and never overwritten',
+  (name) => {
+    const blocks = [...readText(`docs/how-to/${name}.md`).matchAll(/(?:^ {4}.+\n)+/gm)].map(([block]) => block)
+    const secret = blocks.filter((block) => block.includes('openssl rand'))
+    expect(secret.length).toBeGreaterThan(0)
+    for (const block of secret) expect(block).toMatch(/^ {4}umask 077; set -C\n/)
+  },
+)
+
 it('the Compose files with a proxy close a listener at once, because nginx notices nothing before that', () => {
   for (const path of COMPOSE_FILES.slice(1))
     for (const [name, { build, environment = {} }] of Object.entries(readYaml<Compose>(path).services))
