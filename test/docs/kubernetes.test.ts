@@ -64,6 +64,7 @@ interface Manifest {
         }[]
       }
     }[]
+    readonly ttlSecondsAfterFinished?: number
     readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
     readonly metrics?: readonly { readonly pods?: { readonly metric: { readonly name: string } } }[]
   }
@@ -341,6 +342,8 @@ describe('deploy/kubernetes', () => {
     const secretsOf = (manifest: Manifest | undefined) =>
       manifest?.spec.template?.spec.containers[0].env.filter(({ name }) => name.endsWith('_FILE')) ?? []
     expect(job?.spec.template?.spec.containers[0].args).toEqual(['migrate'])
+    // It names the configuration, and cannot be changed: while it is there, no other configuration can be applied.
+    expect(job?.spec.ttlSecondsAfterFinished).toBe(3_600)
     expect(secretsOf(deployment)).toEqual(expect.arrayContaining(secretsOf(job)))
     expect(secretsOf(job)).toHaveLength(2)
     const page = readText('docs/how-to/kubernetes.md')
