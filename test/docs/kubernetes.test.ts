@@ -34,6 +34,7 @@ interface Pod {
   readonly terminationGracePeriodSeconds?: number
   readonly enableServiceLinks: boolean
   readonly automountServiceAccountToken: boolean
+  readonly topologySpreadConstraints?: readonly object[]
   readonly securityContext: Readonly<Record<string, unknown>>
   readonly containers: readonly [Container]
   readonly volumes: readonly {
@@ -334,6 +335,15 @@ describe('deploy/kubernetes', () => {
     const [, milliseconds = ''] =
       /STATEMENT_MILLISECONDS_MAX = ([\d_]+)$/m.exec(readText('src/platform/store/migrate.ts')) ?? []
     expect(periodSeconds * failureThreshold).toBeGreaterThan((2 * Number(milliseconds.replaceAll('_', ''))) / 1_000)
+  })
+
+  it('deploy/kubernetes spreads the pods of an update over machines without counting those that it replaces', () => {
+    for (const folder of ['postgresql', 'roles/base']) {
+      const [deployment] = readDocuments<Manifest>(`deploy/kubernetes/${folder}/deployment.yaml`)
+      expect(deployment?.spec.template?.spec.topologySpreadConstraints).toEqual([
+        expect.objectContaining({ topologyKey: 'kubernetes.io/hostname', matchLabelKeys: ['pod-template-hash'] }),
+      ])
+    }
   })
 
   it('deploy/kubernetes migrates with a Job before the nodes, which use the same Secret', () => {
