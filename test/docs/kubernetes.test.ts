@@ -346,6 +346,21 @@ describe('deploy/kubernetes', () => {
     }
   })
 
+  it('deploy/kubernetes lets Prometheus scrape the operator listener of the pods that have not ended', () => {
+    const {
+      scrape_configs: [scrape],
+    } = readYaml<{ scrape_configs: [{ relabel_configs: object[] }] }>('deploy/kubernetes/prometheus.yaml')
+    const label = '__meta_kubernetes_pod_'
+    expect(scrape.relabel_configs.slice(0, 2)).toEqual([
+      {
+        source_labels: [`${label}label_app_kubernetes_io_name`, `${label}container_port_name`],
+        regex: 'tidegate;operator',
+        action: 'keep',
+      },
+      { source_labels: [`${label}phase`], regex: 'Failed|Succeeded', action: 'drop' },
+    ])
+  })
+
   it('deploy/kubernetes migrates with a Job before the nodes, which use the same Secret', () => {
     const [job] = readDocuments<Manifest>('deploy/kubernetes/postgresql/migrate.yaml')
     const [deployment] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
