@@ -262,6 +262,17 @@ it.each(['containers', 'kubernetes'])(
   },
 )
 
+it('the Compose files give their proxy as many sockets as descriptors allow, two for each stream', () => {
+  for (const path of COMPOSE_FILES.slice(1)) {
+    const { volumes, ulimits } = readYaml<Compose>(path).services.proxy ?? {}
+    // The image's own file allows 1,024.
+    expect(volumes).toContain('./nginx-main.conf:/etc/nginx/nginx.conf:ro')
+    const [, sockets] = /^ *worker_connections (\d+);$/m.exec(readText('deploy/compose/nginx-main.conf')) ?? []
+    expect(Number(sockets)).toBeGreaterThanOrEqual(32_768)
+    expect(ulimits?.nofile).toBeGreaterThan(Number(sockets))
+  }
+})
+
 it('the Compose files with a proxy close a listener at once, because nginx notices nothing before that', () => {
   for (const path of COMPOSE_FILES.slice(1))
     for (const [name, { build, environment = {} }] of Object.entries(readYaml<Compose>(path).services))
