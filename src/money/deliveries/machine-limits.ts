@@ -21,7 +21,7 @@ export function refuseForeignName(operator: CallingOperator, executor: string): 
 
 /**
  * Throws 403 for a delivery in an asset outside the token's binding.
- * @param attempt the attempt reported as paid. Throws 403 when another executor claimed it.
+ * @param attempt the attempt reported as paid. Throws 403 when another executor claimed it, or none did.
  */
 export async function refuseForeignDelivery<Tables>(
   transaction: Transaction<Tables>,
@@ -41,6 +41,9 @@ export async function refuseForeignDelivery<Tables>(
   const { assets } = operator.token ?? {}
   if (assets && !assets.includes(row.asset))
     throw new Problem('outside_binding', `the token is not bound to ${row.asset}`)
+  // A person may have paid by hand what was never handed out. A machine has claimed what it pays.
+  if (attempt === 0)
+    throw new Problem('outside_binding', 'attempt: it was never claimed, and a machine pays what it claims')
   if (row.executor !== null && row.executor !== executorName(operator)) {
     throw new Problem(
       'outside_binding',

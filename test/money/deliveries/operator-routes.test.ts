@@ -92,3 +92,10 @@ it('a machine states that its own earlier attempt was not paid', async () => {
   expect(await fail('alpha', 2)).toEqual({ code: 'earlier_attempt_unknown' })
   expect(await fail('alpha', 2, NOT_PAID)).toMatchObject({ status: 'FAILED' })
 })
+
+it('a machine cannot report a payment as made that was never handed out, and a person can', async () => {
+  expect(await fail('ines', 0)).toMatchObject({ status: 'FAILED' })
+  const settle = (caller: Caller) => post(caller, `${id}/settle`, { reference: id, attempt: 0, late: true })
+  expect(await settle('alpha')).toEqual({ code: 'outside_binding' })
+  expect(await settle('ines')).toMatchObject({ status: 'SETTLED', late: true })
+})
