@@ -42,7 +42,7 @@ const CLOSING_MILLISECONDS = 5_000
 /** Backoff before a question is asked again. A customer waits for the answer. */
 const REPEAT_SECONDS = { first: 2, longest: 60 }
 
-/** Asks the hook once it is started. */
+/** Asks the hook once it is started. Without an address, it only closes the screenings whose movements have ended. */
 export function createScreeningSender(options: ScreeningSenderOptions): DueWorker<Question> {
   const logLimit = new LogLimit(options.clock)
   let closesAt = options.clock.monotonicMilliseconds()
@@ -56,12 +56,13 @@ export function createScreeningSender(options: ScreeningSenderOptions): DueWorke
       carryOut: 'a screening could not be asked or recorded. It is asked again',
     },
     prepare: async () => {
-      if (options.settings().url === '') return false
       const now = options.clock.monotonicMilliseconds()
-      if (now < closesAt) return true
-      closesAt = now + CLOSING_MILLISECONDS
-      await transactionWithRetries(options.db, closeEnded)
-      return true
+      // Without the hook too: what waited for it leaves unasked.
+      if (now >= closesAt) {
+        closesAt = now + CLOSING_MILLISECONDS
+        await transactionWithRetries(options.db, closeEnded)
+      }
+      return options.settings().url !== ''
     },
     take: takeDue,
     carryOut: (question, repeatSeconds) => carryOut(options, logLimit, question, repeatSeconds),

@@ -133,6 +133,19 @@ describe('a screened payment', () => {
     stand.set({ 'screening.url': '' })
     expect(await stand.handOut()).toEqual([id])
   })
+
+  it('a payment that left unasked has no open screening, although screening.url stays empty', async () => {
+    const id = await payUnasked()
+    stand.set({ 'screening.url': '' })
+    expect(await stand.handOut()).toEqual([id])
+    expect(await stand.screeningOf(id)).toMatchObject({ status: 'PENDING' })
+    const [delivery] = (await stand.node.operator('GET', `/deliveries?orchestration_id=${id}`)).body.items
+    const result = { reference: delivery.id, attempt: 1 }
+    expect((await stand.node.operator('POST', `/deliveries/${delivery.id}/settle`, result)).status).toBe(200)
+    await answer()
+    expect(await stand.screeningOf(id)).toMatchObject({ status: 'CLOSED' })
+    expect(stand.received).toEqual([])
+  })
 })
 
 const PAYMENTS = 5
