@@ -199,6 +199,13 @@ describe('the metrics of a running service', () => {
     }
   })
 
+  test('the metrics of a running service are read without a failed statement, which would show as 0', async () => {
+    const failed = () => service.operator.metric('tidegate_store_statement_seconds_count{outcome="failed"}')
+    const before = await failed()
+    await service.operator.metricsText()
+    expect(await failed()).toBe(before)
+  })
+
   test('the metrics of a running service contain no client, token or address', () => {
     const values = [...families.values()].flatMap(({ samples }) =>
       samples.flatMap(({ labels }) => Object.values(labels)),

@@ -4,6 +4,12 @@ import type { Db } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { createStoreGauge, type StoreSample } from '../../platform/store/store-gauge.ts'
 
+/** New events also wait behind a full backlog and for a disabled customer, otherwise for the key of the secrets. */
+const WAITS_FOR_US = sql<boolean>`(
+  not exists (select from webhook_backlogs where endpoint_id = endpoint.id)
+    and exists (select from customers where customers.id = endpoint.customer_id and enabled)
+)`
+
 export function createWebhookMetrics(registry: MetricsRegistry, db: Db): Counter<'outcome'> {
   createStoreGauge(registry, db, {
     name: 'tidegate_webhooks_endpoints',
@@ -23,7 +29,8 @@ export function createWebhookMetrics(registry: MetricsRegistry, db: Db): Counter
       select coalesce(greatest(0, extract(epoch from clock_timestamp() - min(event.created_at))), 0)::float8 as value
       from webhook_endpoints as endpoint join event_counters using (customer_id)
       join events as event on event.customer_id = endpoint.customer_id and event.sequence = passed_sequence + 1
-      where status = 'ACTIVE' and not waits and failures = 0 and passed_sequence < last_sequence`,
+      where endpoint.status = 'ACTIVE' and (not waits or ${WAITS_FOR_US}) and failures = 0
+        and passed_sequence < last_sequence`,
   })
   return new Counter({
     name: 'tidegate_webhooks_requests_total',

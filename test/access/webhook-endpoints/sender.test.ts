@@ -19,6 +19,11 @@ async function deliveriesOf(customer: RestCustomer, id: string) {
   return body.items
 }
 
+async function oldestSeconds(): Promise<number> {
+  const lines = (await stand.registry.metrics()).split('\n')
+  return Number(lines.find((line) => line.startsWith('tidegate_webhooks_oldest_seconds '))?.split(' ')[1])
+}
+
 it('an event reaches the endpoint as a signed request with the document of the list', async () => {
   const customer = await stand.node.newCustomer()
   const endpoint = await stand.newEndpoint(customer)
@@ -350,6 +355,36 @@ it('the endpoint of a disabled client is disabled, and that of a disabled custom
   await stand.letPass()
   await stand.until('the event', () => stand.names('/other').at(-1) === 'b')
   expect(stand.names('/')).toEqual([])
+})
+
+it('the metric has the age of an event that no request was made for, until it was sent', async () => {
+  const customer = await stand.node.newCustomer()
+  await stand.newEndpoint(customer)
+  await stand.addEvents(customer.customerId, ['a'])
+  await sql`
+    update events set created_at = created_at - interval '1 hour' where customer_id = ${customer.customerId}
+  `.execute(stand.node.db.tables())
+  expect(await oldestSeconds()).toBeGreaterThan(3_599)
+  await stand.sender.start()
+  await stand.until('the event', () => stand.names().length === 1)
+  expect(await oldestSeconds()).toBe(0)
+})
+
+it('events that no process has the key for are seen in the metric, and those of a disabled customer are not', async () => {
+  const customer = await stand.node.newCustomer()
+  await stand.newEndpoint(customer)
+  await stand.sender.stop()
+  stand.sender = stand.newSender({ encryptionKey: undefined })
+  await stand.sender.start()
+  await stand.addEvents(customer.customerId, ['a'])
+  await stand.until('the log line', () => stand.logged.lines.some((line) => line.includes('lacks the key')))
+  await sql`
+    update events set created_at = created_at - interval '1 hour' where customer_id = ${customer.customerId}
+  `.execute(stand.node.db.tables())
+  expect(await oldestSeconds()).toBeGreaterThan(3_599)
+  await stand.node.operator('PATCH', `/customers/${customer.customerId}`, { enabled: false })
+  expect(await oldestSeconds()).toBe(0)
+  expect(stand.received).toEqual([])
 })
 
 it('the sender reads the state of a client from the store, not from the directory of its node', async () => {
