@@ -64,15 +64,30 @@ export async function examineStoreIdentity(db: Db, seen: SeenPosition | undefine
         transaction,
       )
     }
-    if (seen !== undefined) {
-      await sql`
-        update store_origin set identity = ${`the log was written up to ${seen.position}`}
-        where identity = store_identity() and identity = ${seen.identity} and store_position() < ${seen.position}::pg_lsn
-      `.execute(transaction)
-    }
+    if (seen !== undefined) await markIfBehind(transaction, seen)
     await sql`update store_origin set identity = store_identity() where identity is null`.execute(transaction)
     return await readStoreIdentity(transaction)
   })
+}
+
+/**
+ * Runs before the migrations: what they write could bring a restored store's log past the seen position. A store
+ * without this table is new, or was last used by a version that noted no position.
+ */
+export async function examineStoreBeforeMigrations(db: Db, seen: SeenPosition): Promise<void> {
+  await transactionWithRetries(db, async (transaction) => {
+    const { rows } = await sql<{ readonly exists: boolean }>`
+      select to_regclass('store_origin') is not null as exists
+    `.execute(transaction)
+    if (rows[0]?.exists === true) await markIfBehind(transaction, seen)
+  })
+}
+
+async function markIfBehind<Tables>(transaction: Transaction<Tables>, seen: SeenPosition): Promise<void> {
+  await sql`
+    update store_origin set identity = ${`the log was written up to ${seen.position}`}
+    where identity = store_identity() and identity = ${seen.identity} and store_position() < ${seen.position}::pg_lsn
+  `.execute(transaction)
 }
 
 /** Confirms the present identity and returns it. */

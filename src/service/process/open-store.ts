@@ -15,6 +15,7 @@ import { transportProblem } from '../../platform/store/transport-security.ts'
 import type { Config } from '../config/settings.ts'
 import { closeStoreFolder, prepareDataFolder, storeFolder } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { noticeOlderStore } from './store-identity-watch.ts'
 import { type Waiting, waitFor } from './store-wait.ts'
 
 export interface StoreOptions {
@@ -41,7 +42,7 @@ export async function openStore(options: StoreOptions & Waiting): Promise<{ read
   if (config['store.url'] !== '') return { db: openServer(options) }
   closeStoreFolder(config.data_dir, log)
   const db = await waitFor(options, 'embedded store', openFolder(options))
-  await waitFor(options, 'migrations', migrate(db, log))
+  await waitFor(options, 'migrations', examineAndMigrate(db, options))
   await waitFor(options, 'deposit mode', checkDepositMode(db, config['rest.sandbox']))
   return { db }
 }
@@ -60,7 +61,12 @@ export async function migrateStore(
     closeStoreFolder(config.data_dir, log)
   }
   const db = config['store.url'] === '' ? await openFolder(options) : openServer(options)
-  return { db, applied: (await migrate(db, log)).applied }
+  return { db, applied: (await examineAndMigrate(db, options)).applied }
+}
+
+async function examineAndMigrate(db: Db, { config, log }: StoreOptions): Promise<{ readonly applied: string[] }> {
+  await noticeOlderStore(db, config.data_dir)
+  return await migrate(db, log)
 }
 
 /** Opens the store for reading, without migrating it. No other process may have an embedded store open. */

@@ -7,6 +7,7 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  examineStoreBeforeMigrations,
   examineStoreIdentity,
   isOtherStore,
   RESTORED_STORE_PAGE,
@@ -20,6 +21,7 @@ import { hasCode } from '../../platform/base/error-code.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type Db, StoreUnavailable } from '../../platform/store/db.ts'
+import { patiently } from '../../platform/store/sql.ts'
 
 export interface StoreIdentityWatchOptions {
   readonly db: Db
@@ -32,6 +34,15 @@ export interface StoreIdentityWatchOptions {
 /** How much log may be lost without being noticed. */
 const PERIOD_MILLISECONDS = 5_000
 const POSITION = /^[0-9A-F]{1,8}\/[0-9A-F]{1,8}$/
+
+/**
+ * Notices a store whose log is behind the noted position before a migration writes to it. A file that cannot be read is
+ * left to the watch: `migrate` may run as another user, beside a server's nodes.
+ */
+export async function noticeOlderStore(db: Db, dataFolder: string): Promise<void> {
+  const seen = await readSeen(dataFolder).catch(() => undefined)
+  if (seen !== undefined) await patiently(() => examineStoreBeforeMigrations(db, seen))
+}
 
 export class StoreIdentityWatch {
   readonly #options: StoreIdentityWatchOptions

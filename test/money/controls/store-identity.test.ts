@@ -13,6 +13,9 @@ import { openEmbedded } from '../../../src/platform/store/embedded.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { openPostgres } from '../../../src/platform/store/postgres.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import type { Config } from '../../../src/service/config/settings.ts'
+import { Lifecycle } from '../../../src/service/process/lifecycle.ts'
+import { migrateStore } from '../../../src/service/process/open-store.ts'
 import { StoreIdentityWatch } from '../../../src/service/process/store-identity-watch.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
@@ -113,6 +116,37 @@ describe.runIf(inject('engine') === 'embedded')('an embedded store', () => {
     const again = await watchOf(restored, data)
     expect(await again.isRestored()).toBe(true)
     await again.watch.stop()
+  })
+
+  it('an embedded store hands out nothing after an older copy was migrated, also when that wrote more than was lost', async () => {
+    const data = temporaryFolder()
+    const [folder, copy] = [join(data, 'store'), join(data, 'copy')]
+    const first = await openEmbedded({ folder, log, clock })
+    await migrate(first, log)
+    await (await watchOf(first, data)).watch.stop()
+    await addDelivery(first)
+    await first.close()
+    cpSync(folder, copy, { recursive: true })
+    const second = await openEmbedded({ folder, log, clock })
+    expect(await claim(second)).toHaveLength(1)
+    await (await watchOf(second, data)).watch.stop()
+    await second.close()
+    rmSync(folder, { recursive: true })
+    cpSync(copy, folder, { recursive: true })
+    const umask = process.umask()
+    cleanups.push(() => process.umask(umask))
+    const lifecycle = new Lifecycle(log)
+    const config = { 'store.url': '', data_dir: data } as Config
+    const { db } = await migrateStore({ config, log, clock, random: Math.random, lifecycle })
+    // As a migration of a large table.
+    await sql`create table filler (content text)`.execute(db.tables())
+    await sql`insert into filler select repeat('-', 500) from generate_series(1, 20000)`.execute(db.tables())
+    await lifecycle.stop()
+    const restored = await openEmbedded({ folder, log, clock })
+    cleanups.push(() => restored.close())
+    const after = await watchOf(restored, data)
+    expect([await after.isRestored(), await claim(restored)]).toEqual([true, []])
+    await after.watch.stop()
   })
 
   it('an embedded store hands out nothing in another data folder, where it was brought', async () => {
