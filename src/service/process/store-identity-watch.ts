@@ -50,7 +50,7 @@ export class StoreIdentityWatch {
   #looking: Promise<void> = Promise.resolve()
   #isStopped = false
   #isOther = false
-  #written: string | undefined
+  #written: SeenPosition | undefined
   #unlisten: (() => Promise<void>) | undefined
 
   constructor(options: StoreIdentityWatchOptions) {
@@ -89,7 +89,7 @@ export class StoreIdentityWatch {
   #schedule(): void {
     if (this.#isStopped) return
     this.#timer = this.#options.clock.schedule(PERIOD_MILLISECONDS, () => {
-      this.#look(async () => await this.#note(await readStoreIdentity(this.#options.db.tables())))
+      this.#look(() => this.#lookAgain())
       void this.#looking.then(() => this.#schedule())
     })
   }
@@ -105,6 +105,13 @@ export class StoreIdentityWatch {
         else log.warn({ err: error }, 'the store’s identity was not read, or its file not written')
       }
     })
+  }
+
+  /** A log that went back is examined against the noted position, which must not be replaced before. */
+  async #lookAgain(): Promise<void> {
+    const identity = await readStoreIdentity(this.#options.db.tables())
+    if (isBehind(identity, this.#written)) await this.#examine()
+    else await this.#note(identity)
   }
 
   async #examine(): Promise<StoreIdentity> {
@@ -129,11 +136,24 @@ export class StoreIdentityWatch {
     if (!isOther && this.#isOther) log.info({ present }, 'the store was confirmed by a person')
     this.#isOther = isOther
     if (position === null) return identity
-    const text = `${present} ${position}`
-    if (text !== this.#written) await writeSeen(dataFolder, { identity: present, position })
-    this.#written = text
+    const written = this.#written
+    if (written?.identity === present && written.position === position) return identity
+    await writeSeen(dataFolder, { identity: present, position })
+    this.#written = { identity: present, position }
     return identity
   }
+}
+
+function isBehind({ present, position }: StoreIdentity, written: SeenPosition | undefined): boolean {
+  return (
+    position !== null && written?.identity === present && positionNumber(position) < positionNumber(written.position)
+  )
+}
+
+/** A position is two hexadecimal numbers, the upper and lower 32 bits. */
+function positionNumber(position: string): bigint {
+  const [upper, lower] = position.split('/')
+  return (BigInt(`0x${upper}`) << 32n) + BigInt(`0x${lower}`)
 }
 
 const pathOf = (dataFolder: string) => join(dataFolder, 'store-position')

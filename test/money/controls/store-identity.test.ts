@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { examineStoreIdentity, isOtherStore, unknownParts } from '../../../src/money/controls/store-identity.ts'
 import { claimDeliveries } from '../../../src/money/deliveries/reports.ts'
+import type { Clock } from '../../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { openEmbedded } from '../../../src/platform/store/embedded.ts'
@@ -24,6 +25,8 @@ import { addAssets, addOwner } from '../../support/ledger.ts'
 import { migratedDatabase, withClient } from '../../support/postgres.ts'
 import { RestNode } from '../../support/rest.ts'
 import { createSlowClock } from '../../support/slow-clock.ts'
+import { openTestStore } from '../../support/test-store.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -40,10 +43,10 @@ function temporaryFolder(): string {
 }
 
 /** A process on a store, as far as it watches the identity. */
-async function watchOf(db: Db, dataFolder: string) {
+async function watchOf(db: Db, dataFolder: string, time: Clock = clock) {
   const captured = captureLog()
   const metrics = createMetricsRegistry()
-  const watch = new StoreIdentityWatch({ db, clock, log: captured.log, metrics, dataFolder })
+  const watch = new StoreIdentityWatch({ db, clock: time, log: captured.log, metrics, dataFolder })
   await watch.start()
   return {
     watch,
@@ -220,6 +223,22 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
     expect(isOtherStore(identity)).toBe(false)
     await (await watchOf(db, temporaryFolder())).watch.stop()
   })
+})
+
+it('a log that went back is noticed by the next look too, where no look followed the reconnection', async () => {
+  const db = await openTestStore({ log })
+  cleanups.push(() => db.close())
+  const time = new VirtualClock()
+  const running = await watchOf(db, temporaryFolder(), time)
+  cleanups.push(() => running.watch.stop())
+  await addDelivery(db)
+  // As after the server's disk was put back.
+  await sql`
+    create or replace function store_position() returns pg_lsn language sql stable as $$ select '0/1'::pg_lsn $$
+  `.execute(db.tables())
+  time.advance(5_000)
+  await expect.poll(() => running.isRestored()).toBe(true)
+  expect([await claim(db), await waitingDetails(db)]).toEqual([[], [DETAIL]])
 })
 
 describe('the controls', () => {
