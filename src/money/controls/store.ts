@@ -7,7 +7,7 @@ import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
-import { confirmStoreIdentity, isOtherStore, readStoreIdentity } from './store-identity.ts'
+import { confirmStoreIdentity, isOtherStore, isStoreOther, readStoreIdentity } from './store-identity.ts'
 import type { ControlsTables } from './tables.ts'
 
 export interface Paused {
@@ -29,6 +29,14 @@ export interface ControlsDocument {
 
 export async function readControls(db: Db): Promise<ControlsDocument> {
   return await readRow(db.tables<ControlsTables>())
+}
+
+/** Whether no delivery is handed out: a person has paused them, or the store was restored or promoted. */
+export async function areDeliveriesPaused<Tables>(transaction: Transaction<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ readonly paused: boolean }>`
+    select deliveries_paused or ${isStoreOther} as paused from controls
+  `.execute(transaction)
+  return rows[0]?.paused === true
 }
 
 /** Replaces the given members and keeps the others. A change without effect writes no audit row. */

@@ -58,7 +58,7 @@ export interface DeliveryFailure {
 }
 
 /** Delivery events. */
-export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fail' | 'give_up'
+export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_unclaimed' | 'settle_late' | 'fail' | 'give_up'
 
 /**
  * The next state, by state and event.
@@ -66,13 +66,14 @@ export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fai
  * - `claim`: an executor claims it, or a webhook request is about to be sent. Repeated when the claim has ended or the
  *   request's outcome is unknown.
  * - `accept`: the executor accepted the webhook request. It will pay and report the result.
- * - `settle`: it was paid. `settle_late`: it was paid although it had failed.
+ * - `settle`: it was paid. `settle_unclaimed`: it was paid, and the store was restored to a time before it was handed
+ *   out. Deliveries must be paused. `settle_late`: it was paid although it had failed.
  * - `fail`: it was not paid and never will be. The executor refused it, the operator failed it, its destination is an
  *   own address, its screening rejected it, or the customer cancelled it before it was handed out.
  * - `give_up`: the outcome stays unknown, and the request is no longer retried, or its screening rejects a retry.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {
-  WAITING: { claim: 'CLAIMED', fail: 'FAILED' },
+  WAITING: { claim: 'CLAIMED', settle_unclaimed: 'SETTLED', fail: 'FAILED' },
   CLAIMED: { claim: 'CLAIMED', accept: 'SENT', settle: 'SETTLED', fail: 'FAILED', give_up: 'NEEDS_OPERATOR' },
   SENT: { settle: 'SETTLED', fail: 'FAILED' },
   NEEDS_OPERATOR: { settle: 'SETTLED', fail: 'FAILED' },
@@ -87,4 +88,10 @@ const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEve
 export function stepAfter(status: DeliveryStatus, event: DeliveryEvent): DeliveryStatus | undefined {
   const steps: (typeof STEPS)[DeliveryStatus] | undefined = STEPS[status]
   return steps?.[event]
+}
+
+/** The event by which a payment that was made settles a delivery in this state. */
+export function settleEvent(status: DeliveryStatus): DeliveryEvent {
+  if (status === 'FAILED') return 'settle_late'
+  return status === 'WAITING' ? 'settle_unclaimed' : 'settle'
 }

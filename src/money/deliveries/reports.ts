@@ -1,16 +1,18 @@
 /**
  * Executors' claims, and results reported by executors and the operator. Each call is one transaction with one audit
  * row. A report names its attempt. One about an earlier attempt is 409, because another executor may be paying now.
- * Only a late settlement may name any attempt that was made. Repeating a recorded result changes nothing.
+ * Only a late settlement may name any attempt that was made, and only while deliveries are paused may one be settled
+ * that was never handed out. Repeating a recorded result changes nothing.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { areDeliveriesPaused } from '../controls/store.ts'
 import { parseAmount } from '../ledger/amounts.ts'
 import { handOut, handOutOne } from './hand-out.ts'
-import { stepAfter } from './model.ts'
+import { settleEvent, stepAfter } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { failAll, type Settlement, settle } from './results.ts'
 import { type DeliveryRow, deliveryTexts, lockDelivery } from './store.ts'
@@ -112,7 +114,8 @@ export async function reportSettled<Tables>(
   }
   if (!(late && (isLate || row.late) && wasMade(row, attempt))) refuseOtherAttempt(row, attempt)
   if (row.status === 'SETTLED' && row.reference === reference) return 'unchanged'
-  if (stepAfter(row.status, isLate ? 'settle_late' : 'settle') === undefined) refuse(row, 'settled')
+  if (stepAfter(row.status, settleEvent(row.status)) === undefined) refuse(row, 'settled')
+  if (row.status === 'WAITING') await refuseUnlessPaused(transaction, row)
   await refuseUsedReference(transaction, reference)
   const settlement = { reference, attempt, ...(await feeOf(transaction, row, fee)) }
   const detail = { reference, attempt, ...(fee === undefined ? {} : { fee }), ...(isLate ? { late } : {}) }
@@ -136,6 +139,18 @@ export async function reportFailed<Tables>(
   const detail = { reason, attempt, ...(earlier_attempts === undefined ? {} : { earlier_attempts }) }
   await writeAudit(transaction, { actor: reporter.actor, action: 'delivery.fail', subject: id, detail })
   await failAll(transaction, owners, [row], { code: 'OPERATOR_FAILED', detail: reason })
+}
+
+/**
+ * Throws 409 for a delivery that was never handed out, while deliveries may be. In a restored store it may have been
+ * paid all the same, and a person settles it before the deliveries are resumed.
+ */
+async function refuseUnlessPaused<Tables>(transaction: Transaction<Tables>, row: DeliveryRow): Promise<void> {
+  if (await areDeliveriesPaused(transaction)) return
+  const detail =
+    'the delivery is WAITING and was not handed out. One that was paid before the store was restored can be settled ' +
+    'while deliveries are paused'
+  throw new Problem('invalid_state', detail, { meta: currentOf(row) })
 }
 
 /** Throws 409 when another delivery was settled with this reference. */

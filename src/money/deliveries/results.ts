@@ -15,7 +15,7 @@ import { type GatesWait, gatesText } from '../gates/model.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { changeTransfers } from '../transfers/store.ts'
-import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, stepAfter } from './model.ts'
+import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, settleEvent, stepAfter } from './model.ts'
 import { type DeliveryOwners, type LateDebit, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
 import { ATTEMPT_OUTCOMES, type AttemptOutcome } from './tables.ts'
@@ -39,7 +39,7 @@ interface AttemptEnd {
 /** 32 bytes in hexadecimal, the form of a transaction hash on most networks. */
 const TRANSACTION_HASH = /^(0x)?[0-9a-f]{64}$/i
 
-/** Settles a CLAIMED, SENT or NEEDS_OPERATOR delivery. The settlement is late when the delivery is FAILED. */
+/** Settles a delivery in any state but SETTLED. The settlement is late when the delivery is FAILED. */
 export async function settle<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -47,7 +47,7 @@ export async function settle<Tables>(
   { reference, attempt = row.attempt, fee }: Settlement,
 ): Promise<void> {
   const late = row.status === 'FAILED'
-  const status = next(row, late ? 'settle_late' : 'settle')
+  const status = next(row, settleEvent(row.status))
   const settled = await change(
     transaction,
     row,

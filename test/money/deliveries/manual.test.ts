@@ -376,6 +376,29 @@ describe('a settlement', () => {
     await expect(settle(one, { reference: 'another', attempt: 1 })).rejects.toMatchObject({ status: 409 })
   })
 
+  it('a settlement needs no claim while deliveries are paused: a restored store does not know what it handed out', async () => {
+    const pauses = [
+      (isOn: boolean) => sql`update controls set deliveries_paused = ${isOn}`,
+      (isOn: boolean) => sql`update store_origin set identity = ${isOn ? 'another store' : null}`,
+    ]
+    for (const pause of pauses) {
+      const [paid = '', unpaid = ''] = await addDeliveries(db, owner, 2)
+      const report = { reference: `paid ${paid}`, attempt: 0 }
+      const before = await balance()
+      await expect(settle(paid, report)).rejects.toMatchObject({ code: 'invalid_state' })
+      await pause(true).execute(db.tables())
+      expect(await claim()).toEqual([])
+      await expect(settle(paid, { ...report, attempt: 1 })).rejects.toMatchObject({ code: 'invalid_state' })
+      expect([await settle(paid, report), await settle(paid, report)]).toEqual(['settled', 'unchanged'])
+      await pause(false).execute(db.tables())
+      expect(await document(paid)).toMatchObject({ status: 'SETTLED', ...report, attempts: [] })
+      expect(await balance()).toEqual({ ...before, in_transit: before.in_transit - 1_500_000n })
+      await expect(settle(unpaid, { reference: unpaid, attempt: 0 })).rejects.toMatchObject({ code: 'invalid_state' })
+      await letPass(db, [unpaid], 11)
+      expect((await claim()).map(({ id }) => id)).toEqual([unpaid])
+    }
+  })
+
   it('a settlement names an attempt, and its fee is an amount', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     const early = settle(id, { reference: id, attempt: 0 })

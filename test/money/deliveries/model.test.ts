@@ -2,10 +2,11 @@
 import { expect, it } from 'vitest'
 import { DELIVERY_STATUSES, stepAfter } from '../../../src/money/deliveries/model.ts'
 
-const EVENTS = ['claim', 'accept', 'settle', 'settle_late', 'fail', 'give_up'] as const
+const EVENTS = ['claim', 'accept', 'settle', 'settle_unclaimed', 'settle_late', 'fail', 'give_up'] as const
 
 const EXPECTED = {
   'WAITING claim': 'CLAIMED',
+  'WAITING settle_unclaimed': 'SETTLED',
   'WAITING fail': 'FAILED',
   'CLAIMED claim': 'CLAIMED',
   'CLAIMED accept': 'SENT',

@@ -7,6 +7,7 @@ import { registerDeliveryOperatorRoutes } from '../../../src/money/deliveries/op
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { Problem } from '../../../src/platform/http/problem.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
+import { sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { addDeliveries, letPass, recordingOwners } from '../../support/deliveries.ts'
 import { addAssets, addOwner } from '../../support/ledger.ts'
@@ -98,4 +99,13 @@ it('a machine cannot report a payment as made that was never handed out, and a p
   const settle = (caller: Caller) => post(caller, `${id}/settle`, { reference: id, attempt: 0, late: true })
   expect(await settle('alpha')).toEqual({ code: 'outside_binding' })
   expect(await settle('ines')).toMatchObject({ status: 'SETTLED', late: true })
+})
+
+it('only a person settles a payment that was never claimed, in a store that was restored since', async () => {
+  const settle = (caller: Caller) => post(caller, `${id}/settle`, { reference: `paid ${id}`, attempt: 0 })
+  expect(await settle('ines')).toEqual({ code: 'invalid_state' })
+  await sql`update store_origin set identity = 'another store'`.execute(db.tables())
+  expect(await settle('alpha')).toEqual({ code: 'outside_binding' })
+  expect(await settle('ines')).toMatchObject({ status: 'SETTLED', attempt: 0 })
+  await sql`update store_origin set identity = null`.execute(db.tables())
 })
