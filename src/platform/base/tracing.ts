@@ -35,9 +35,9 @@ export function isTracing(): boolean {
   return registeredTracer() !== undefined
 }
 
-function fail(span: Span, errorName: string): void {
+function fail(span: Span, errorType: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR })
-  span.setAttribute('error.type', errorName)
+  span.setAttribute('error.type', errorType)
 }
 
 /** Runs `work` in a span. Spans started by it are children. Errors are noted by name and rethrown. */
@@ -72,7 +72,8 @@ export function recordSpan(name: string, attributes: Attributes, tookMillisecond
 export interface RequestSpan {
   /** Runs a part. Spans started by it are children of the request's. */
   run(part: () => void): void
-  end(attributes: Attributes, isFailed: boolean): void
+  /** @param errorType why it failed. Undefined: it did not */
+  end(attributes: Attributes, errorType: string | undefined): void
 }
 
 /** Starts the span for a request to a server, the root of a trace. Only while `isTracing`. */
@@ -82,9 +83,9 @@ export function startRequestSpan(name: string, attributes: Attributes): RequestS
   const ofSpan = trace.setSpan(ROOT_CONTEXT, span)
   return {
     run: (part) => context.with(ofSpan, part),
-    end(ending, isFailed) {
+    end(ending, errorType) {
       span.setAttributes({ ...ending })
-      if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR })
+      if (errorType !== undefined) fail(span, errorType)
       span.end()
     },
   }

@@ -30,6 +30,7 @@ export function traceRequests(app: FastifyInstance, listener: string): void {
     else span.run(done)
   })
   app.addHook('onResponse', async (request, { statusCode }) => {
-    spans.get(request)?.end({ 'http.response.status_code': statusCode }, statusCode >= 500)
+    const errorType = statusCode >= 500 ? String(statusCode) : undefined
+    spans.get(request)?.end({ 'http.response.status_code': statusCode }, errorType)
   })
 }

@@ -1,7 +1,7 @@
 /** Without an SDK nothing is recorded and nothing changes; with one, errors are noted by their name only. */
 import { type Span, type SpanOptions, SpanStatusCode, trace } from '@opentelemetry/api'
 import { afterEach, describe, expect, it } from 'vitest'
-import { inSpan, isTracing, recordSpan, updateTracer } from '../../../src/platform/base/tracing.ts'
+import { inSpan, isTracing, recordSpan, startRequestSpan, updateTracer } from '../../../src/platform/base/tracing.ts'
 
 /** Start and end of the spans that have both. */
 const times = new Map<Recorded, readonly [start: number, end: number]>()
@@ -24,6 +24,7 @@ function register(): Recorded[] {
     spans.push(recorded)
     const span = {
       setAttribute: (key: string, value: unknown) => void Object.assign(recorded.attributes, { [key]: value }),
+      setAttributes: (more: object) => void Object.assign(recorded.attributes, more),
       setStatus: ({ code }: { code: number }) => void Object.assign(recorded, { status: code }),
       end: (end?: number) => {
         recorded.ended = true
@@ -55,6 +56,21 @@ describe('with an SDK', () => {
     expect(spans).toEqual([
       { name: 'work', attributes: { 'error.type': 'RangeError' }, status: SpanStatusCode.ERROR, ended: true },
       { name: 'statement', attributes: { 'error.type': 'StatementFailed' }, status: SpanStatusCode.ERROR, ended: true },
+    ])
+  })
+
+  it('a failed request has its status as the error, and one that the client got wrong has none', () => {
+    const spans = register()
+    startRequestSpan('GET /', {}).end({ 'http.response.status_code': 404 }, undefined)
+    startRequestSpan('GET /', {}).end({ 'http.response.status_code': 503 }, '503')
+    expect(spans).toEqual([
+      { name: 'GET /', attributes: { 'http.response.status_code': 404 }, ended: true },
+      {
+        name: 'GET /',
+        attributes: { 'http.response.status_code': 503, 'error.type': '503' },
+        status: SpanStatusCode.ERROR,
+        ended: true,
+      },
     ])
   })
 
