@@ -1,12 +1,14 @@
 /**
  * Cancels an orchestration for its customer. It becomes FAILED with code CANCELLED, and its money becomes available in
- * the asset it has by then. Cancelling is refused once the payment was handed out, and while a pause, a hold or a
- * screening applies to the money. The gates are read now, whatever `waiting_for` shows.
+ * the asset it has by then. Cancelling is refused once the payment was handed out, while a pause, a hold or a screening
+ * applies to the money, and in a restored store until a person has compared the payments. The gates are read now,
+ * whatever `waiting_for` shows.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { readGates } from '../controls/gates.ts'
+import { isOtherStore, readStoreIdentity } from '../controls/store-identity.ts'
 import { deliveryGates } from '../deliveries/hand-out.ts'
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { failAll } from '../deliveries/results.ts'
@@ -20,6 +22,7 @@ type Row = LockedOrchestration['row']
 
 const ACTION = 'orchestration.cancel'
 const DETAIL = 'cancelled by the customer'
+const RESTORED = 'payments are paused since the store was restored or promoted: try again when that is over'
 
 /** Returns the orchestration as JSON text. Cancelling a cancelled one changes nothing. */
 export async function cancelOrchestration<Tables>(
@@ -45,6 +48,8 @@ async function cancelConversion<Tables>(
   row: Row,
 ): Promise<void> {
   refuseHeld((await readGates(transaction, [conversionGates(termsOf(row))], owners.gates()))[0])
+  // Before the restore, it may have been converted and paid.
+  if (isOtherStore(await readStoreIdentity(transaction))) throw refused('PAUSED', RESTORED)
   await failUnconverted(transaction, row, { action: ACTION, failCode: 'CANCELLED', failDetail: DETAIL }, actor)
 }
 

@@ -160,6 +160,21 @@ describe('an orchestration is not cancelled', () => {
     },
   )
 
+  it.each([
+    ['before the conversion', async () => undefined],
+    ['after the conversion', work],
+  ])(
+    'an orchestration is not cancelled in a restored store, which may have lost its payment, %s',
+    async (_, prepare) => {
+      const id = await start()
+      await prepare()
+      await sql`update store_origin set identity = 'another store'`.execute(node.db.tables())
+      expect((await cancel(id)).body).toMatchObject({ status: 409, meta: { current: 'PAUSED' } })
+      await sql`update store_origin set identity = null`.execute(node.db.tables())
+      expect((await cancel(id)).status).toBe(200)
+    },
+  )
+
   it('an orchestration is not cancelled while its profile owes money', async () => {
     const id = await start()
     await sql`update balances set receivable = 1 where profile_id = ${alice.profileId} and asset = 'USDC'`.execute(
