@@ -20,13 +20,17 @@ export interface Store {
   readonly identity: StoreIdentityWatch
 }
 
-/** An embedded store is examined before a listener hands out deliveries. On a server the gates need no watch. */
+/**
+ * An embedded store is examined before a listener hands out deliveries. A server may be unreachable then: the gates
+ * compare it with this process's note.
+ */
 export async function openWatchedStore(parts: Parts): Promise<Store> {
   const { signal, lifecycle, config } = parts
   const { db } = await openStore(parts)
   lifecycle.keepForWorkers()
   const identity = new StoreIdentityWatch({ ...parts, db, dataFolder: config.data_dir })
   lifecycle.started('store identity', () => identity.stop())
+  await identity.prepare()
   if (db.engine === 'embedded') {
     await waitFor(
       parts,

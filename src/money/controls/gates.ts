@@ -18,7 +18,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import { type LimitSettings, readLimitGate } from '../limits/gate.ts'
 import { readScreening } from '../screening/ask.ts'
 import type { ScreeningSettings } from '../screening/model.ts'
-import { isStoreOther } from './store-identity.ts'
+import { isStoreOther, type SeenPosition } from './store-identity.ts'
 
 /** The amounts above which a movement waits for a person, by asset. An asset without one never waits. */
 export type ReviewLimits = ReadonlyMap<string, MinorUnits>
@@ -32,6 +32,8 @@ export interface GateSettings extends LimitSettings {
   readonly destinations: DestinationPolicy
   /** The settings `screening.*`. Undefined while `screening.url` is empty. */
   readonly screening?: ScreeningSettings | undefined
+  /** Where this process last saw the store. Closes the gate of deliveries while the store's log is behind. */
+  readonly seenStore?: SeenPosition | undefined
 }
 
 /** Returns an area's findings for each subject, in the same order. Undefined: no subject needs them, none was read. */
@@ -131,7 +133,7 @@ export async function readProfileGates<Tables>(
   transaction: Transaction<Tables>,
   ids: readonly string[],
   areDeliveries: boolean,
-  { needsAccountApproval }: Pick<GateSettings, 'needsAccountApproval'>,
+  { needsAccountApproval, seenStore }: Pick<GateSettings, 'needsAccountApproval' | 'seenStore'>,
 ): Promise<(subject: GateSubject) => readonly GateFinding[]> {
   const profileIds = [...new Set(ids)]
   if (profileIds.length === 0) return () => []
@@ -144,7 +146,7 @@ export async function readProfileGates<Tables>(
       ) as owes,
       jsonb_build_object('assets', paused_assets, 'networks', paused_networks, 'pairs', paused_pairs,
         'deliveries', deliveries_paused,
-        'restored', case when ${areDeliveries}::boolean then ${isStoreOther} else false end) as paused
+        'restored', case when ${areDeliveries}::boolean then ${isStoreOther(seenStore)} else false end) as paused
     from unnest(${profileIds}::uuid[]) as subjects (profile_id)
     join profiles on profiles.id = subjects.profile_id
     join customers on customers.id = profiles.customer_id

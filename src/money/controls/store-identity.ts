@@ -6,7 +6,7 @@
  */
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
-import { sql } from '../../platform/store/sql.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 
 /** The page for the operator, under `docs/`. */
 export const RESTORED_STORE_PAGE = 'docs/how-to/backup.md#after-a-restore'
@@ -40,8 +40,18 @@ export function unknownParts({ present, position }: StoreIdentity): readonly str
   ]
 }
 
-/** The condition in a statement. */
-export const isStoreOther = sql<boolean>`exists (select from store_origin where identity <> store_identity())`
+/**
+ * The condition in a statement.
+ *
+ * @param seen where this process last saw the store, in case the store has not been examined since it came back
+ */
+export function isStoreOther(seen?: SeenPosition): RawBuilder<boolean> {
+  const isBehind =
+    seen === undefined
+      ? sql<boolean>`false`
+      : sql<boolean>`(identity = ${seen.identity} and store_position() < ${seen.position}::pg_lsn)`
+  return sql<boolean>`exists (select from store_origin where identity <> store_identity() or ${isBehind})`
+}
 
 export async function readStoreIdentity<Tables>(tables: Kysely<Tables>): Promise<StoreIdentity> {
   const { rows } = await sql<StoreIdentity>`

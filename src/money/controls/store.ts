@@ -34,7 +34,7 @@ export async function readControls(db: Db): Promise<ControlsDocument> {
 /** Whether no delivery is handed out: a person has paused them, or the store was restored or promoted. */
 export async function areDeliveriesPaused<Tables>(transaction: Transaction<Tables>): Promise<boolean> {
   const { rows } = await sql<{ readonly paused: boolean }>`
-    select deliveries_paused or ${isStoreOther} as paused from controls
+    select deliveries_paused or ${isStoreOther()} as paused from controls
   `.execute(transaction)
   return rows[0]?.paused === true
 }

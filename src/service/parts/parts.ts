@@ -2,6 +2,7 @@
 import type { Directory } from '../../access/clients/directory.ts'
 import type { TokenVerifier } from '../../access/clients/token-verifier.ts'
 import type { Meter } from '../../access/metering/meter.ts'
+import type { SeenPosition } from '../../money/controls/store-identity.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../platform/base/metrics.ts'
@@ -53,6 +54,8 @@ export interface Parts extends ServiceOptions {
   readonly ingest: Ingest | undefined
   readonly state: {
     schema: SchemaState | undefined
+    /** Where this process last saw the store. Undefined: it has no note. */
+    seenStore?: SeenPosition | undefined
     /** The defaults that the store keeps. Empty until it was read. */
     storeDefaults: readonly StoreDefault[]
     /** Set once, when the start has completed. */

@@ -29,6 +29,8 @@ export interface StoreIdentityWatchOptions {
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly dataFolder: string
+  /** Gets where this process last saw the store: what hands out deliveries compares it before the watch does. */
+  readonly state?: { seenStore?: SeenPosition | undefined }
 }
 
 /** How much log may be lost without being noticed. */
@@ -66,7 +68,13 @@ export class StoreIdentityWatch {
     })
   }
 
-  /** Must be called after the migrations, and before anything hands out an embedded store's deliveries. */
+  /** Reads the note, without the store. Must be called before anything hands out deliveries. */
+  async prepare(): Promise<void> {
+    const { dataFolder, state } = this.#options
+    if (state !== undefined) state.seenStore = await readSeen(dataFolder)
+  }
+
+  /** Must be called after the migrations. */
   async start(): Promise<void> {
     const { db, log } = this.#options
     const unknown = unknownParts(await this.#examine())
@@ -126,7 +134,7 @@ export class StoreIdentityWatch {
   }
 
   async #note(identity: StoreIdentity): Promise<StoreIdentity> {
-    const { log, dataFolder } = this.#options
+    const { log, dataFolder, state } = this.#options
     const { confirmed, present, position } = identity
     const isOther = isOtherStore(identity)
     if (isOther && !this.#isOther) {
@@ -140,6 +148,7 @@ export class StoreIdentityWatch {
     if (written?.identity === present && written.position === position) return identity
     await writeSeen(dataFolder, { identity: present, position })
     this.#written = { identity: present, position }
+    if (state !== undefined) state.seenStore = this.#written
     return identity
   }
 }

@@ -5,7 +5,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, inject, it } from 'vitest'
-import { examineStoreIdentity, isOtherStore, unknownParts } from '../../../src/money/controls/store-identity.ts'
+import {
+  examineStoreIdentity,
+  isOtherStore,
+  type SeenPosition,
+  unknownParts,
+} from '../../../src/money/controls/store-identity.ts'
 import { claimDeliveries } from '../../../src/money/deliveries/reports.ts'
 import type { Clock } from '../../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
@@ -21,6 +26,7 @@ import { StoreIdentityWatch } from '../../../src/service/process/store-identity-
 import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { addDeliveries, recordingOwners } from '../../support/deliveries.ts'
+import { OPEN_GATES } from '../../support/gates.ts'
 import { addAssets, addOwner } from '../../support/ledger.ts'
 import { migratedDatabase, withClient } from '../../support/postgres.ts'
 import { RestNode } from '../../support/rest.ts'
@@ -61,10 +67,11 @@ async function addDelivery(db: Db): Promise<void> {
   await addDeliveries(db, await addOwner(db), 1)
 }
 
-const claim = (db: Db) =>
+const claim = (db: Db, seenStore?: SeenPosition) =>
   db.transaction((transaction) => {
     const request = { executor: 'treasury', limit: 10, lease_seconds: 60 }
-    return claimDeliveries(transaction, recordingOwners(), 'operator', request, false, ALL_DUE)
+    const owners = recordingOwners({ ...OPEN_GATES, seenStore })
+    return claimDeliveries(transaction, owners, 'operator', request, false, ALL_DUE)
   })
 
 async function waitingDetails(db: Db) {
@@ -239,6 +246,26 @@ it('a log that went back is noticed by the next look too, where no look followed
   time.advance(5_000)
   await expect.poll(() => running.isRestored()).toBe(true)
   expect([await claim(db), await waitingDetails(db)]).toEqual([[], [DETAIL]])
+})
+
+it('a process whose note is ahead of the store hands out nothing, before anything has examined the store', async () => {
+  const db = await openTestStore({ log })
+  cleanups.push(() => db.close())
+  const data = temporaryFolder()
+  await (await watchOf(db, data)).watch.stop()
+  const state: { seenStore?: SeenPosition | undefined } = {}
+  const metrics = createMetricsRegistry()
+  const started = new StoreIdentityWatch({ db, clock, log, metrics, dataFolder: data, state })
+  await started.prepare()
+  const noted = state.seenStore as SeenPosition
+  await addDelivery(db)
+  expect(await claim(db, noted)).toHaveLength(1)
+  await addDeliveries(db, await addOwner(db), 1)
+  expect(await claim(db, { ...noted, position: 'FFFFFFFF/0' })).toEqual([])
+  expect(await waitingDetails(db)).toContain(DETAIL)
+  await started.start()
+  expect(state.seenStore).not.toEqual(noted)
+  await started.stop()
 })
 
 describe('the controls', () => {

@@ -44,7 +44,7 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
   const reporter = new DepositReporter({ ...options, settings })
   const metrics = createDeliveryMetrics(options.metrics, db)
   createScreeningMetrics(options.metrics, db)
-  const owners = deliveryOwners(current)
+  const owners = deliveryOwners(current, options.state)
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
     (app) => registerAccountOperatorRoutes(app, { db, quotas, onApproval: WAKE_APPROVED_ACCOUNT }),

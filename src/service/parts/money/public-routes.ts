@@ -17,6 +17,7 @@ import type { Clock } from '../../../platform/base/clock.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Config } from '../../config/settings.ts'
 import type { ModuleRoutes } from '../../listeners/listener.ts'
+import type { Parts } from '../parts.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import {
   conversionsOf,
@@ -34,6 +35,8 @@ export interface MoneyRoutesOptions {
   readonly clock: Clock
   /** The current configuration. */
   readonly current: { readonly config: Config }
+  /** Has where this process last saw the store. */
+  readonly state?: Pick<Parts['state'], 'seenStore'>
   /** How many records a customer may create. Both listeners share one instance. */
   readonly quotas: Quotas
   /** Encrypts bank details. Undefined: none can be stored or read. */
@@ -68,7 +71,7 @@ export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleR
         db,
         guard,
         encryptionKey,
-        deliveryOwners: deliveryOwners(current),
+        deliveryOwners: deliveryOwners(current, options.state),
         settings: () => requestSettings(current.config),
       }),
     ...(current.config['rest.sandbox']

@@ -9,10 +9,13 @@ import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { OrchestrationRunner } from '../../../money/orchestrations/runner.ts'
 import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import { readFromStore } from '../../process/store-wait.ts'
+import type { Parts } from '../parts.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import { type ScreeningParts, startScreening } from './screening.ts'
 
 export interface MoneyWorkerParts extends ScreeningParts {
+  /** Has where this process last saw the store. */
+  readonly state: Pick<Parts['state'], 'seenStore'>
   readonly converter: Converter
 }
 
@@ -27,16 +30,16 @@ export async function startMoneyWorkers(parts: MoneyWorkerParts): Promise<void> 
 }
 
 async function startSandboxExecutor(parts: MoneyWorkerParts): Promise<void> {
-  const executor = new SandboxExecutor({ ...parts, owners: deliveryOwners(parts.current) })
+  const executor = new SandboxExecutor({ ...parts, owners: deliveryOwners(parts.current, parts.state) })
   await readFromStore(parts, 'deliveries', () => executor.start())
   parts.lifecycle.startedWorker('deliveries', () => executor.stop())
 }
 
 async function startSender(parts: MoneyWorkerParts): Promise<void> {
-  const { current, lifecycle } = parts
+  const { current, state, lifecycle } = parts
   const sender = createWebhookSender({
     ...parts,
-    owners: deliveryOwners(current),
+    owners: deliveryOwners(current, state),
     requests: createRequestCounter(parts.metrics),
     settings: () => ({
       url: current.config['deliveries.webhook_url'],
