@@ -248,7 +248,7 @@ describe('resume', () => {
     const cursor = cursorOf(subscribe(entry(BOOK)))
     const state = stream.replicas.get('AAAUSD')?.state('', 0) as MarketState
     const [first, ...others] = state.levels as [LevelChange, ...LevelChange[]]
-    const levels = [{ ...first, amount: first.amount + 1 }, ...others]
+    const levels = [{ ...first, amount: Number(first.amount) + 1 }, ...others]
     const [version, milliseconds] = [state.version + 2, state.milliseconds + 1]
     stream.bus.publish({ ...state, version, milliseconds, levels })
     stream.clock.endTick()
