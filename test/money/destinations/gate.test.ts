@@ -253,7 +253,9 @@ describe.skipIf(inject('engine') === 'embedded')('a destination deleted while it
     for (let round = 0; round < 20; round++) {
       const { body } = await registerAddress(customer)
       const [id = ''] = await addDeliveries(node.db, owner(), 1)
-      const [claimed, deleted] = await Promise.all([claim(), remove(body.id)])
+      const both = [claim, () => remove(body.id)] as const
+      const [claimed, deleted] =
+        round === 0 ? [await both[0](), await both[1]()] : await Promise.all([both[0](), both[1]()])
       expect(deleted.status).toBe(200)
       const { updated_at } = deleted.body
       const { rows } = await sql<{ late: boolean }>`
@@ -261,7 +263,8 @@ describe.skipIf(inject('engine') === 'embedded')('a destination deleted while it
       `.execute(node.db.tables())
       expect(rows).toEqual(claimed.length === 0 ? [] : [{ late: false }])
       await letPass(node.db, [id], 60)
-      expect((await claim()).length).toBe(claimed.includes(id) ? 1 : 0)
+      // Nor is a second attempt, although the first may have paid: a person decides.
+      expect(await claim()).toEqual([])
       await sql`update deliveries set next_attempt_at = null, status = 'FAILED' where id = ${id}`.execute(
         node.db.tables(),
       )

@@ -99,8 +99,26 @@ export class LimitsStage {
     await transactionWithRetries(this.node.db, (transaction) => convertBatch(transaction, claims, settings))
   }
 
-  /** Lets an executor claim what is due. Returns the customer's orchestrations, in the order of their claims. */
+  /** Lets an executor claim all that is due. Returns the customer's orchestrations, in the order of their claims. */
   async claim(): Promise<readonly string[]> {
+    const claimed: string[] = []
+    for (let due = Number.POSITIVE_INFINITY; ; ) {
+      claimed.push(...(await this.#claimSome()))
+      const left = await this.#dueCount()
+      if (left === 0 || left === due) return claimed
+      due = left
+    }
+  }
+
+  async #dueCount(): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::integer as count from deliveries
+      where status = 'WAITING' and next_attempt_at <= clock_timestamp()
+    `.execute(this.node.db.tables())
+    return rows[0]?.count ?? 0
+  }
+
+  async #claimSome(): Promise<readonly string[]> {
     const request = { executor: 'treasury', limit: 100, lease_seconds: 86_400 }
     const owners = deliveryOwners(this.node.live)
     const claimed = await transactionWithRetries(this.node.db, (transaction) =>
