@@ -168,7 +168,7 @@ No violations.
 
   it('verify --rest finds a falsified REST book, and reports what it compared', async () => {
     const time = '2026-01-01T00:00:00.001Z'
-    const book = { market: M, cursor: 'c1', time, depth: 0, digest: '0000000000000000' }
+    const book = { market: M, cursor: 'c1', time, digest: '0000000000000000' }
     const bids = [{ price: '100.00', amount: '1.4000' }]
     const asks = [{ price: '101.00', amount: '1.0000' }]
     const headers = { etag: '"c1-0"' }
@@ -176,7 +176,10 @@ No violations.
     const marketData: FakeServiceOptions['marketData'] = (path, tag) => {
       if (!path.startsWith(`${M}/order-book`)) return { status: 503 }
       if (tag !== undefined) tagged++
-      return tag === undefined ? { status: 200, headers, body: { ...book, bids, asks } } : { status: 304, headers }
+      const depth = Number(/depth=(\d+)/.exec(path)?.[1] ?? 0)
+      return tag === undefined
+        ? { status: 200, headers, body: { ...book, depth, bids, asks } }
+        : { status: 304, headers }
     }
     const path = await startService({ marketData })
     const run = verify([M, '--rest', '--json', '--heartbeat-seconds', '3600', '--credentials', path])

@@ -31,6 +31,7 @@ import {
   OperatorApi,
   temporaryFolder,
 } from '../support/running-service.ts'
+import { acceptInventedAnswers } from '../support/validated-answers.ts'
 
 const STREAMS = 40
 /** In which processes of a cluster get the next release. */
@@ -106,6 +107,8 @@ describe.skipIf(!hasPostgres || !EARLIER_RELEASE.isThere)(
     it('a rolling restart under load fails no request and ends connections with 1012 alone', async ({ skip }) => {
       const balancer = await Balancer.listen()
       closing.push(() => balancer.close())
+      // The release before answers without the members that came since.
+      acceptInventedAnswers()
       const before = buildEarlierRelease()
       if (before === undefined) return skip('the packages of the release before cannot be installed')
       const flags = {
@@ -233,8 +236,8 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
     Promise.all(
       cluster.withRole('api').map(async ({ http }) => {
         const response = await fetch(`${http}/v2/markets`, { headers: { authorization: `Bearer ${client.token}` } })
-        const { items } = (await response.json()) as { items: { symbol: string; proof: string }[] }
-        return Object.fromEntries(items.map(({ symbol, proof }) => [symbol, proof]))
+        const { items } = (await response.json()) as { items: { market: string; proof: string }[] }
+        return Object.fromEntries(items.map(({ market, proof }) => [market, proof]))
       }),
     )
   return {
@@ -272,6 +275,7 @@ describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
     it.skipIf(!EARLIER_RELEASE.isThere)(
       `a rolling restart replaces the release before (commit ${EARLIER_RELEASE.commit} of the history) while both serve`,
       async ({ skip }) => {
+        acceptInventedAnswers()
         const program = buildEarlierRelease()
         if (program === undefined) return skip('the packages of the release before cannot be installed')
         store = await sharedDatabase()

@@ -144,7 +144,8 @@ export class Cluster {
       'bus.url': `nats://127.0.0.1:${nats.port}`,
       'store.url': store,
       'stream.drain_seconds': 0,
-      ...UNGUARDED_FLAGS,
+      // The release before has none of these settings.
+      ...(this.program === BUILT_PROGRAM ? UNGUARDED_FLAGS : {}),
       ...this.#options.flags,
       ...this.#options.flagsOf?.[name],
       ...more,

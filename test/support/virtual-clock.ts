@@ -31,8 +31,10 @@ export class VirtualClock implements Clock {
     return this.#monotonic
   }
 
+  /** At least a nanosecond passes, as with any real timer: a sum that is rounded to the present would come up for ever. */
   schedule(delayMilliseconds: number, callback: () => void): Timer {
-    const timer = { dueMilliseconds: this.#monotonic + delayMilliseconds, sequence: this.#sequence++, callback }
+    const delay = delayMilliseconds > 0 ? Math.max(delayMilliseconds, 1e-6) : delayMilliseconds
+    const timer = { dueMilliseconds: this.#monotonic + delay, sequence: this.#sequence++, callback }
     this.#timers.add(timer)
     return { cancel: () => void this.#timers.delete(timer) }
   }
