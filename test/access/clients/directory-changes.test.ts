@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { asyncProperty, assert as check, integer } from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { AffectedTokens } from '../../../src/access/clients/affected-tokens.ts'
 import { readAuthority } from '../../../src/access/clients/authority.ts'
 import { DIRECTORY_CHANNEL } from '../../../src/access/clients/changes.ts'
@@ -166,21 +166,25 @@ describe('a directory change', () => {
     expect(follower.loader.counts.changes).toBeLessThanOrEqual(100)
   })
 
-  it('a directory change without a notification is in force within half a second', async () => {
-    const client = await newClient()
-    const follower = await follow()
-    // The new client's notification begins a read, which may end too early or too late for what follows.
-    await follower.notified()
-    await follower.loader.refresh()
-    follower.isDeaf = true
-    const tokenId = randomUUID()
-    await revoke(client.client_id, tokenId)
-    const changed = new Promise<void>((resolve) => void follower.directory.onChange(() => resolve()))
-    follower.clock.advance(SECOND / 2)
-    await changed
-    expect(isRevoked(follower, tokenId)).toBe(true)
-    expect(follower.loader.counts.full).toBe(1)
-  })
+  // The embedded store loses no notification, and is read again every few seconds only.
+  it.skipIf(inject('engine') === 'embedded')(
+    'a directory change without a notification is in force within half a second',
+    async () => {
+      const client = await newClient()
+      const follower = await follow()
+      // The new client's notification begins a read, which may end too early or too late for what follows.
+      await follower.notified()
+      await follower.loader.refresh()
+      follower.isDeaf = true
+      const tokenId = randomUUID()
+      await revoke(client.client_id, tokenId)
+      const changed = new Promise<void>((resolve) => void follower.directory.onChange(() => resolve()))
+      follower.clock.advance(SECOND / 2)
+      await changed
+      expect(isRevoked(follower, tokenId)).toBe(true)
+      expect(follower.loader.counts.full).toBe(1)
+    },
+  )
 
   it('a directory change that arrives during a full reload is never undone by it, at whatever point of the reload', async () => {
     const client = await newClient()
