@@ -7,7 +7,7 @@ import { summarise, summaryLine } from './test-report.mjs'
 /** Test files at the same time, as in `vitest.config.ts`; recorded seconds were measured so. */
 const FILES_AT_ONCE = 4
 /** A file without recorded seconds. */
-const UNKNOWN_SECONDS = 5
+const UNKNOWN_SECONDS = 2
 
 /** More of one kind of test than fits into the two hours: `--longer NAME`. Other values are given as the variable. */
 export const LONGER = {
