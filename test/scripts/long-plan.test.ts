@@ -38,7 +38,7 @@ describe('the plan of the long run', () => {
       ),
     ).toBe(0)
     const many = Array.from({ length: 8 }, (_, index) => ({ ...slow, path: `test/${index}.test.ts` }))
-    expect(secondsLeft(planOf(many, [], {}), [], {})).toBe(10)
+    expect(secondsLeft(planOf(many, [], {}), [], {})).toBe(4)
   })
 
   it('the progress line of the long run has the files, the failures and the minutes left', () => {
