@@ -95,6 +95,8 @@ export class Replica {
   changeInstant: Instant
   /** The last version that came with its book, which stays until the next one. Set by the replica only. */
   bookVersion = 0
+  /** The last version that came as a bus state: its commits are not known one by one. Set by the replica only. */
+  repairedVersion = 0
   #instant: Instant
   #receivedMilliseconds = 0
   #hasBook = false
@@ -306,12 +308,11 @@ export class Replica {
   #replace(state: MarketState): void {
     const before = this.version
     const isFirst = this.#followedEpoch === NO_EPOCH
-    if (state.epoch !== this.#followedEpoch.id) {
-      this.#beginEpoch(state, isFirst ? 0 : before + 1 - state.version)
-    }
+    if (state.epoch !== this.#followedEpoch.id) this.#beginEpoch(state, isFirst ? 0 : before + 1 - state.version)
     const version = this.#followedEpoch.base + state.version
     assert(version > before, 'a state is not later than what was followed')
     this.skipped.add(before, version)
+    this.repairedVersion = version
     this.#instrument = state.instrument
     const begins = state.hasBook && (isFirst || this.#epoch !== this.#followedEpoch)
     let applied: readonly AppliedChange[] | undefined = []

@@ -16,16 +16,9 @@ export class SkippedVersions {
   readonly #ranges: Range[] = []
   /** Every version below it counts as skipped. */
   #oldest = 0
-  #repaired = 0
-
-  /** The last version that came as a bus state. 0 before the first. The commits before it are not known one by one. */
-  get repaired(): number {
-    return this.#repaired
-  }
 
   /** Notes that the replica went from one version to another. Later ranges follow earlier ones. */
   add(after: number, before: number): void {
-    this.#repaired = before
     if (before <= after + 1) return
     this.#ranges.push({ after, before })
     if (this.#ranges.length > RANGES_KEPT) this.#oldest = (this.#ranges.shift() as Range).before

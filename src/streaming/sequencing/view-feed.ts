@@ -352,10 +352,10 @@ export class ViewFeed {
   }
 
   #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {
-    const { epoch, skipped } = this.#replica
+    const { epoch, repairedVersion } = this.#replica
     const prev = this.#previousToken(prevCursor)
     // How many commits a bus state has brought is not known.
-    const isKnown = prev !== undefined && prevCursor >= skipped.repaired
+    const isKnown = prev !== undefined && prevCursor >= repairedVersion
     return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers: isKnown ? covers : 0 }
   }
 

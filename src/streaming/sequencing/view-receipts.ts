@@ -111,7 +111,7 @@ export class ViewReceipts {
     const { replica, view, cursors, levelOf } = this.#view
     this.#noteExecutions()
     const { changeVersion } = view
-    if (startsOver || this.#updates.after < replica.skipped.repaired) {
+    if (startsOver || this.#updates.after < replica.repairedVersion) {
       this.#updates.restart(changeVersion)
       return
     }
