@@ -5,7 +5,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { servedScopes } from '../../src/contract/scopes.ts'
+import { STREAM_SCOPE, servedScopes } from '../../src/contract/scopes.ts'
 import { FAST_STORE_STARTS, type RunningCommand, startProgram } from './command-line.ts'
 import { NatsServer } from './nats-server.ts'
 import { proxyPostgres } from './postgres-proxy.ts'
@@ -119,7 +119,8 @@ export class Cluster {
       name: 'cluster',
       streaming: true,
     })
-    const scopes = servedScopes(false)
+    // The release before knows fewer.
+    const scopes = this.program === BUILT_PROGRAM ? servedScopes(false) : [STREAM_SCOPE]
     const { client_id: clientId, client_secret: clientSecret } = await operator.call<Record<string, string>>(
       'POST',
       `/customers/${customerId}/clients`,
