@@ -43,6 +43,25 @@ describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
     await context.close()
   })
 
+  it('a dialog opens although the same one was closed just before', async () => {
+    const { page, context } = await stage.person(browser, 'tina', 'treasurer')
+    const { id } = await stage.deposit('7.25', { asset: 'USDP' })
+    await page.goto(`${stage.url}/money/deposits/${id}`)
+    const hold = page.getByRole('button', { name: 'Hold', exact: true })
+    await hold.click()
+    const dialog = page.getByRole('dialog')
+    await dialog.waitFor()
+    // In one task, before the browser reports that the dialog was closed.
+    await page.evaluate(`
+      document.querySelector('dialog.action').close()
+      Array.from(document.querySelectorAll('main button')).find(({ textContent }) => textContent === 'Hold').click()
+    `)
+    await dialog.getByLabel('Reason').waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
   it('the dialog with a secret stays open however often Escape is pressed', async () => {
     const { page, context } = await stage.person(browser, 'alex', 'admin')
     await page.goto(`${stage.url}/clients/${stage.customer.clientId}`)

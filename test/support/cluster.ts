@@ -5,7 +5,9 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { expect, vi } from 'vitest'
 import { STREAM_SCOPE, servedScopes } from '../../src/contract/scopes.ts'
+import { CLUSTER_POLL } from './cluster-watch.ts'
 import { FAST_STORE_STARTS, type RunningCommand, startProgram } from './command-line.ts'
 import { NatsServer } from './nats-server.ts'
 import { proxyPostgres } from './postgres-proxy.ts'
@@ -110,7 +112,7 @@ export class Cluster {
     return [...this.#processes.values()].filter(({ roles }) => roles.includes(role))
   }
 
-  /** Creates a new customer's client with all rights. */
+  /** Creates a new customer's client with all rights, which every gateway knows. */
   async createClient(): Promise<TestClient & { readonly token: string }> {
     const [api] = this.withRole('api')
     if (api === undefined) throw new Error('no process has the role api')
@@ -127,7 +129,15 @@ export class Cluster {
       { name: 'cluster', scopes },
     )
     const client = { customerId, clientId: clientId as string, clientSecret: clientSecret as string }
-    return { ...client, token: await fetchToken({ authUrl: http, ...client, scope: scopes.join(' ') }) }
+    const token = await fetchToken({ authUrl: http, ...client, scope: scopes.join(' ') })
+    // Another process's directory has a new client up to a second later, and refuses its token until then.
+    for (const gateway of this.withRole('gateway')) {
+      await vi.waitFor(async () => {
+        const headers = { authorization: `Bearer ${token}` }
+        expect((await fetch(`${gateway.http}/`, { headers })).status).not.toBe(403)
+      }, CLUSTER_POLL)
+    }
+    return { ...client, token }
   }
 
   /** Starts a stopped process, with these flags too. Resolves when its start has completed. */

@@ -208,7 +208,9 @@ async function deskViolations(db: Db, limits: Readonly<Record<string, bigint>>):
  */
 export async function unexplained(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ what: string }>`
-    select id || ' ' || step as what from orchestrations where status = 'PROCESSING'
+    select concat_ws(' ', id, step, 'waits for', waiting_for, waiting_detail, 'with the attempt', (
+      select attempt from orchestration_queue where orchestration_id = orchestrations.id
+    )) as what from orchestrations where status = 'PROCESSING'
       and (waiting_for is null or waiting_for in ('PAUSED', 'PEG', 'PRICE') or (waiting_for = 'HOLD' and not exists (
         select from balances where balances.profile_id = orchestrations.profile_id and receivable > 0
       )))

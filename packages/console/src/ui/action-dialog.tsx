@@ -51,14 +51,17 @@ const COMMENT: Field = { name: 'comment', label: 'Comment for the second person'
 export const requestsMade = signal(0)
 
 const current = signal<Action<unknown> | undefined>(undefined)
+let askedCount = 0
 
 export function ask<Document>(action: Action<Document>): void {
+  askedCount++
   current.value = action as Action<unknown>
 }
 
 export function ActionDialog() {
   const action = current.value
-  return action === undefined ? null : <Dialog key={action.title} action={action} />
+  // The dialog before, which may have the same title, reports only later that it was closed.
+  return action === undefined ? null : <Dialog key={askedCount} action={action} />
 }
 
 function fieldsOf(
