@@ -86,7 +86,7 @@ export class TortureClient {
       socket.on('unexpected-response', (request, response) => {
         request.destroy()
         const { statusCode: status = 0, headers: answered } = response
-        if (status === 401) this.#token = undefined
+        if (status === 401 && !this.#is('keeps its token')) this.#token = undefined
         resolve({ isFinal: status === 403, retryAfterSeconds: Number(answered['retry-after'] ?? 0) })
       })
       socket.on('error', () => undefined)

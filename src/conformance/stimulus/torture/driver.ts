@@ -243,7 +243,6 @@ export class ScenarioDriver {
 
   #checkAttempts(before: ScriptedConnection, needsNewToken: boolean): void {
     const { attempts } = this.service
-    const handshakes = attempts.filter(({ what }) => what === 'handshake')
     for (const [index, { atMilliseconds }] of attempts.entries()) {
       const later = attempts[index + ATTEMPTS_PER_SECOND_MAX]
       if (later !== undefined && later.atMilliseconds - atMilliseconds < 1_000) {
@@ -251,9 +250,14 @@ export class ScenarioDriver {
       }
     }
     const refused = new Set(needsNewToken ? [before.token] : [])
-    for (const { token, status } of handshakes) {
-      if (refused.has(token)) throw new WrongReaction('old-token', 'a handshake carried the previous token')
-      if (status === 401) refused.add(token)
+    let repeatable: string | undefined
+    for (const { what, token, status } of attempts) {
+      if (refused.has(token) && token !== repeatable) {
+        throw new WrongReaction('old-token', 'a handshake carried the previous token')
+      }
+      // Node.js 24 repeats a handshake answered 401 once, with the same headers, before its caller hears of it.
+      repeatable = what === 'handshake' && status === 401 && !refused.has(token) ? token : undefined
+      if (what === 'handshake' && status === 401) refused.add(token)
     }
   }
 
