@@ -108,7 +108,7 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
   if (known.amount !== report.amount) fields.push('amount')
   const kind = report.address === null ? 'fiat' : 'crypto'
   if (known.network !== report.network) fields.push(`${kind}.network`)
-  if (known.address !== report.address) fields.push('crypto.address')
+  if (!isSameAddress(known, report)) fields.push('crypto.address')
   if (known.txHash !== report.txHash) fields.push('crypto.tx_hash')
   if (known.txIndex !== report.txIndex) fields.push('crypto.tx_index')
   // Sources may leave out a fiat payment's details, so only members present in both can contradict each other.
@@ -125,6 +125,13 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
     fields.push('fiat.bank_reference')
   }
   return fields
+}
+
+/** A source may report a muxed Stellar address as its account. */
+function isSameAddress({ network, address }: PaymentTerms, { address: reported }: PaymentTerms): boolean {
+  if (address === reported) return true
+  if (network !== 'STELLAR' || address === null || reported === null) return false
+  return storedForms('stellar', address).includes(reported) || storedForms('stellar', reported).includes(address)
 }
 
 type Way = Omit<PaymentTerms, 'asset' | 'amount'>
@@ -159,8 +166,8 @@ function readCrypto(
   if (asset !== undefined && !asset.networks.includes(network)) {
     faults.push({ pointer: '/crypto/network', detail: `does not carry ${asset.symbol}` })
   }
-  // The last form is the one in which the service issues addresses.
-  const form = storedForms(CRYPTO_NETWORKS[network], address).at(-1)
+  // The last form is how the service issues addresses. A muxed Stellar address is issued as it was imported.
+  const form = storedForms(CRYPTO_NETWORKS[network], address).at(network === 'STELLAR' ? 0 : -1)
   const addressDetail = form === undefined ? addressFault(network, address) : undefined
   if (addressDetail !== undefined) faults.push({ pointer: '/crypto/address', detail: addressDetail })
   const txHash = normalTxHash(network, tx_hash)

@@ -92,6 +92,29 @@ describe('one payment', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '200000000' })
   })
 
+  it('one payment to a muxed Stellar address belongs to its profile, also when a source reports the account', async () => {
+    const account = 'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ'
+    const addresses = [
+      'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK',
+      'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ',
+    ]
+    await stand.node.operator('POST', '/address-pool', { network: 'STELLAR', addresses })
+    for (const [index, muxed] of addresses.entries()) {
+      const profileId = await newProfile(stand)
+      expect(await newAddress(stand, profileId, { crypto_network: 'STELLAR' })).toBe(muxed)
+      const body = reportOf(muxed, { crypto: { network: 'STELLAR' } })
+      const deposit = await report(stand, body)
+      expect(deposit).toMatchObject({ profile_id: profileId, crypto: { address: muxed } })
+      expect(await transferOf(stand, deposit.id)).toMatchObject({ destination_address: muxed })
+      const seenAt = (address: unknown) => ({ ...body, source: 'node', crypto: { ...body.crypto, address } })
+      expect((await report(stand, seenAt(account))).id).toBe(deposit.id)
+      expect(await stand.node.operator('POST', '/deposits', seenAt(addresses[1 - index]))).toMatchObject({
+        status: 409,
+        body: { code: 'deposit_conflict', meta: { fields: ['crypto.address'] } },
+      })
+    }
+  })
+
   it('one payment at a bank has the name that the bank gave it', async () => {
     const profileId = await newProfile(stand)
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }

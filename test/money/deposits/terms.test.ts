@@ -1,7 +1,7 @@
 /** The pure parts of deposits: states, memos in the text of banks, hashes, what is posted, and sentences of a trace. */
 import { describe, expect, it } from 'vitest'
 import { memoCandidates, plainMemo } from '../../../src/money/deposits/memo-text.ts'
-import type { Report } from '../../../src/money/deposits/report.ts'
+import { differingFields, type Report, readReport } from '../../../src/money/deposits/report.ts'
 import {
   attemptEntry,
   auditEntry,
@@ -87,6 +87,23 @@ it('a hash has one form per network', () => {
   expect(normalTxHash('STELLAR', 'xyz')).toBeUndefined()
   expect(normalTxHash('SOLANA', '5VERv8')).toBe('5VERv8')
   expect(normalTxHash('SOLANA', '0l')).toBeUndefined()
+})
+
+it('a muxed Stellar address stays as it was reported, and differs from its account in no term', () => {
+  const addresses = [
+    'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK',
+    'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ',
+    'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ',
+  ]
+  const [one, other, account] = addresses.map((address) => {
+    const crypto = { network: 'STELLAR', address, tx_hash: 'ab', tx_index: 0 } as const
+    const payment = { source: 'custody', external_id: '1', asset: 'XLM', amount: '1', crypto }
+    const assets = [{ symbol: 'XLM', decimals: 7, networks: ['STELLAR'] }] as const
+    return readReport({ ...payment, occurred_at: '2026-01-02T03:04:05Z' }, assets, 'operator') as Report
+  }) as [Report, Report, Report]
+  expect([one, other, account].map(({ address }) => address)).toEqual(addresses)
+  expect([differingFields(one, account), differingFields(account, one)]).toEqual([[], []])
+  expect(differingFields(one, other)).toEqual(['crypto.address'])
 })
 
 it('reports of one payment, or with one name, follow each other in their order', () => {
