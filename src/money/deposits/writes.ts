@@ -3,6 +3,7 @@
  * statement collides with a concurrent transaction's row, it throws `LostRace` or the store's unique violation. The
  * caller then repeats its transaction, which finds that row.
  */
+import { assert } from '../../platform/base/assert.ts'
 import { StatementFailed, type Transaction } from '../../platform/store/db.ts'
 import { holding } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
@@ -158,12 +159,16 @@ export async function recordSightings<Tables>(
   if (rows.length < sightings.length) throw new LostRace('a report’s name was stored for another payment')
 }
 
-/** Writes all columns for locked deposits. */
+/**
+ * Writes all columns for locked deposits. Each may occur once: two reports under different names can complete one bank
+ * payment, and are recorded one after the other.
+ */
 export async function changeDeposits<Tables>(
   transaction: Transaction<Tables>,
   changes: readonly DepositValues[],
 ): Promise<void> {
   if (changes.length === 0) return
+  assert(new Set(changes.map(({ id }) => id)).size === changes.length, 'a call changes each deposit once')
   const rows = changes.map((after) => ({ after }))
   const written = NAMES.filter((name) => name !== 'id').map((name) =>
     sql.raw(`${name} = wanted.${name}${name === 'opened_gates' ? '::text[]' : ''}`),

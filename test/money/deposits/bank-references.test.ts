@@ -10,6 +10,7 @@ import {
   newProfile,
   newReporter,
   newRule,
+  postingsOf,
   readReportOf,
   releaseDeposit,
   report,
@@ -47,6 +48,20 @@ describe('a bank reference', () => {
     expect(await Promise.all(same.map((each) => reporter.report([each])))).toMatchObject(
       same.map(() => [{ status: 'known' }]),
     )
+  })
+
+  it('one bank payment that two sources complete together, without its reference, is credited once', async () => {
+    const amount = newAmount()
+    const first = wireOf({}, { amount, status: 'PENDING' })
+    const second = { ...first, source: 'custody', external_id: newId() }
+    const { id } = await report(stand, first)
+    expect((await report(stand, second)).id).toBe(id)
+    const deposits = [first, second].map((each) => {
+      return { ...each, status: 'COMPLETED', fiat: { ...each.fiat, bank_reference: undefined } }
+    })
+    const { body } = await post({ deposits })
+    expect(body.results.map(({ status }: { status: string }) => status)).toEqual(['changed', 'known'])
+    expect(await postingsOf(stand, id)).toEqual([`external -> unattributed ${amount}00`])
   })
 
   it('a bank reference that nearly equals another of the same amount is held with a reason and an alarm', async () => {
