@@ -92,7 +92,7 @@ async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: 
       ['profile_id', 'uuid', ({ profileId }) => profileId],
     ])}
     cross join lateral (
-      select id, profile_id, bank_reference from deposits
+      select id, profile_id, bank_reference, corrections from deposits
       where deposits.network = wanted.network and deposits.asset = wanted.asset and deposits.amount = wanted.amount
         and tx_hash is null and status <> 'FAILED'
         and deposits.occurred_at between wanted.occurred_at - make_interval(days => ${DAYS_MAX}::integer)
@@ -100,6 +100,9 @@ async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: 
       order by deposits.occurred_at desc limit ${CANDIDATES_MAX}
     ) as known
     where wanted.profile_id is null or known.profile_id is null or known.profile_id = wanted.profile_id
+      -- A correction to another profile does not make it another payment.
+      or known.corrections @> jsonb_build_array(
+        jsonb_build_object('before', jsonb_build_object('profile_id', wanted.profile_id)))
   `.execute(transaction)
   return rows
 }

@@ -26,6 +26,13 @@ const newAmount = () => `${++amounts}`
 const post = (body: object) => stand.node.operator('POST', '/deposits', body)
 const ambiguous = (id: string) => ({ status: 409, body: { code: 'ambiguous_payment', meta: { deposit_id: id } } })
 
+/** The memo of a new profile. */
+async function newMemo(): Promise<string> {
+  const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
+  const terms = { source_asset: 'USD', destination_asset: 'USDC', source }
+  return (await newRule(stand, await newProfile(stand), terms)).source.fiat.memo_id
+}
+
 describe('a bank reference', () => {
   it('a bank reference is the same in another case and with blanks', async () => {
     const amount = newAmount()
@@ -142,6 +149,16 @@ describe('a bank payment without a reference', () => {
     expect(problems).toMatchObject([{ problem: { code: 'ambiguous_payment' } }])
   })
 
+  it('a bank payment without a reference is ambiguous after it was corrected to another profile too', async () => {
+    const plain = wireOf({ memo_id: await newMemo(), bank_reference: undefined }, { amount: newAmount() })
+    const { id } = await report(stand, plain)
+    const correction = { profile_id: await newProfile(stand), reason: 'it named the wrong memo' }
+    expect((await stand.node.operator('POST', `/deposits/${id}/correct`, correction)).status).toBe(200)
+    const other = { ...plain, source: 'custody', external_id: newId() }
+    expect(await post(other)).toMatchObject(ambiguous(id))
+    expect(await post({ ...other, fiat: { ...other.fiat, memo_id: await newMemo() } })).toMatchObject({ status: 200 })
+  })
+
   it('a bank payment without a reference that failed before is ambiguous when it is reported as COMPLETED', async () => {
     const amount = newAmount()
     const failed = wireOf({ bank_reference: undefined }, { amount, source: 'custody', status: 'FAILED' })
@@ -155,15 +172,6 @@ it.skipIf(inject('engine') === 'embedded')(
   'payments of one amount to other profiles are not read (needs PostgreSQL)',
   async () => {
     const amount = newAmount()
-    const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
-    const newMemo = async () => {
-      const rule = await newRule(stand, await newProfile(stand), {
-        source_asset: 'USD',
-        destination_asset: 'USDC',
-        source,
-      })
-      return rule.source.fiat.memo_id
-    }
     const [one, other] = [await newMemo(), await newMemo()]
     for (const memo_id of [one, one, other]) await report(stand, wireOf({ memo_id }, { amount }))
     const plans = explainStatements(/deposits\.amount = wanted\.amount/)
