@@ -88,6 +88,11 @@ it('deposit report and return send crypto or fiat members, depending on the netw
     reason: 'r',
     crypto: { network: 'BASE', address: '0x' },
   })
+  // Not a payment without the memo: the API refuses the member.
+  expect(bodyOf('return', { reason: 'r', network: 'STELLAR', address: 'G', memo: 'm' })).toEqual({
+    reason: 'r',
+    crypto: { network: 'STELLAR', address: 'G', memo: 'm' },
+  })
   expect(bodyOf('return', { reason: 'r', fiatAccount: 'f', memo: 'm' })).toEqual({
     reason: 'r',
     fiat: { fiat_account_id: 'f', memo: 'm' },

@@ -56,7 +56,8 @@ function reportBody({ options }: Given) {
 
 function returnBody({ options }: Given) {
   const { reason, network, address, fiatAccount, memo } = options
-  const crypto = present({ address, network })
+  // The API refuses a crypto payment's memo. Without it, the payment could reach another beneficiary.
+  const crypto = present({ address, network, memo })
   const fiat = present({ fiat_account_id: fiatAccount, memo, network })
   return { reason, ...(address === undefined ? {} : { crypto }), ...(fiatAccount === undefined ? {} : { fiat }) }
 }
