@@ -415,7 +415,10 @@ const PANELS = [
   panel(
     'Age of the oldest delivery',
     's',
-    [['max by (status) (tidegate_deliveries_oldest_seconds{NODE})', '{{status}}']],
+    [
+      ['max by (status) (tidegate_deliveries_oldest_seconds{NODE})', '{{status}}'],
+      ['max(tidegate_deliveries_due_seconds{NODE})', 'due and not handed out'],
+    ],
     { width: 12, fromZero: false },
   ),
   panel(

@@ -1,5 +1,6 @@
 /**
- * Delivery metrics: the number and age of open deliveries, payments in review, late settlements, and webhook outcomes.
+ * Delivery metrics: the number and age of open deliveries, how long due ones wait, payments in review, late
+ * settlements, and webhook outcomes.
  */
 import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { Db } from '../../platform/store/db.ts'
@@ -37,6 +38,15 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
     `Deliveries per open state, counted up to ${COUNTED_MAX}. NEEDS_OPERATOR ones wait for the operator`,
     sql`(select count(*)::integer from (select from deliveries where ${OPEN} limit ${COUNTED_MAX}) as open)`,
   )
+  // Every look at a due delivery sets a later time: also one that finds a gate closed.
+  createStoreGauge(registry, db, {
+    name: 'tidegate_deliveries_due_seconds',
+    help: 'How long the delivery due first has waited to be handed out, or again after its claim ended (0: none)',
+    sample: sql`
+      select greatest(0, coalesce(extract(epoch from clock_timestamp() - (
+        select min(next_attempt_at) from deliveries where next_attempt_at is not null
+      )), 0))::float8 as value`,
+  })
   createStoreGauge(registry, db, {
     name: 'tidegate_deliveries_in_review',
     help: `Payments above review_above.payments waiting for the operator’s release, counted up to ${COUNTED_MAX}`,

@@ -92,11 +92,12 @@ async function actionsOf(subject: string): Promise<readonly string[]> {
   return rows.map(({ action }) => action)
 }
 
-async function inReview(): Promise<number | undefined> {
+const inReview = () => metricOf('tidegate_deliveries_in_review')
+
+async function metricOf(name: string): Promise<number | undefined> {
   const registry = createMetricsRegistry()
   createDeliveryMetrics(registry, db)
-  const metric = await registry.getSingleMetric('tidegate_deliveries_in_review')?.get()
-  return metric?.values[0]?.value
+  return (await registry.getSingleMetric(name)?.get())?.values[0]?.value
 }
 
 const document = async (id: string) => JSON.parse((await deliveryDocument(db.tables(), id)).parts.join(''))
@@ -532,6 +533,19 @@ it('the metrics show how many deliveries are in each state, and how long the old
   const sampleOf = (name: string) => Number(text.split(`${name}{status="WAITING"} `)[1]?.split('\n')[0])
   expect(sampleOf('tidegate_deliveries_open')).toBe(2)
   expect(sampleOf('tidegate_deliveries_oldest_seconds')).toBeGreaterThanOrEqual(3_600)
+})
+
+it('the metrics show how long a delivery waits for an executor after its claim ended without a result', async () => {
+  const dueSeconds = () => metricOf('tidegate_deliveries_due_seconds')
+  expect(await dueSeconds()).toBe(0)
+  const id = await claimedOne()
+  expect(await dueSeconds()).toBe(0)
+  await sql`update deliveries set next_attempt_at = next_attempt_at - interval '2 hours' where id = ${id}`.execute(
+    db.tables(),
+  )
+  expect(await dueSeconds()).toBeGreaterThanOrEqual(7_000)
+  await settle(id, { reference: id, attempt: 1 })
+  expect(await dueSeconds()).toBe(0)
 })
 
 describe('the list', () => {
