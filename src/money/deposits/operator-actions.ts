@@ -363,13 +363,15 @@ async function creationTime<Tables>(transaction: Transaction<Tables>, { customer
   return (await nextCreationTimes(transaction, [customerId])).get(customerId) as string
 }
 
-/** Throws 409 while an orchestration has the deposit's money, unless the orchestration has failed. */
+/** Throws 409 unless the deposit's orchestration and all its retries have failed. Else one of them has the money. */
 async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
   if (deposit.orchestration_id === null) return
-  const { rows } = await sql<{ readonly status: string }>`
-    select status from orchestrations where id = ${deposit.orchestration_id}
+  const { rows } = await sql`
+    with recursive tried as (select id, status from orchestrations where id = ${deposit.orchestration_id}
+      union all select next.id, next.status from tried join orchestrations as next on next.retry_of = tried.id)
+    select from tried where status <> 'FAILED'
   `.execute(transaction)
-  if (rows[0]?.status !== 'FAILED') throw invalidState(deposit, 'its orchestration has the money')
+  if (rows.length > 0) throw invalidState(deposit, 'its orchestration has the money')
 }
 
 /**

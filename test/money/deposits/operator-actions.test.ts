@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Delivery } from '../../../src/money/deliveries/model.ts'
 import { depositReturns } from '../../../src/money/deposits/returns.ts'
 import { post } from '../../../src/money/ledger/ledger.ts'
+import { failUnconverted } from '../../../src/money/orchestrations/fail-unconverted.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
@@ -97,6 +98,21 @@ describe('a hold', () => {
       status: 409,
       body: { code: 'invalid_state' },
     })
+  })
+
+  it('a hold or return of a deposit takes no other money while a retry of its orchestration has its own', async () => {
+    const profileId = await newProfile(stand)
+    const deposit = await report(stand, reportOf((await newRule(stand, profileId)).source.crypto.address))
+    const { orchestration_id: id } = deposit
+    const row = { id, profile_id: profileId, source_asset: 'USDC', source_amount: '100000000' }
+    const expired = { action: 'orchestration.fail', failCode: 'EXPIRED', failDetail: 'no price' } as const
+    await stand.node.db.transaction((transaction) => failUnconverted(transaction, row, expired, 'worker'))
+    expect((await stand.node.operator('POST', `/orchestrations/${id}/retry`)).status).toBe(200)
+    await report(stand, reportOf(await newAddress(stand, profileId)))
+    const refused = { status: 409, body: { code: 'invalid_state' } }
+    expect(await ask(deposit.id, 'hold', { reason: 'to be checked' })).toMatchObject(refused)
+    expect(await ask(deposit.id, 'return', { reason: 'not wanted', ...DESTINATION })).toMatchObject(refused)
+    expect(await balancesOf(stand, profileId)).toMatchObject({ available: '100000000', in_transit: '100000000' })
   })
 
   it('a hold that ends in a rejection is kept until it is returned', async () => {
