@@ -18,7 +18,7 @@ import { wakeLimited } from './start.ts'
 /** An orchestration at step `convert`, locked for the worker that holds its claim. */
 export interface ClaimedOrchestration extends Convertible {
   readonly source: RuleSource
-  /** Whether a fee is charged. A retry with the amount left after the fee is free. */
+  /** Whether a fee is charged. A retry with the amount left after the fee is free, and so are its own retries. */
   readonly isCharged: boolean
   /** Whether `expires_at`, extended by the time at closed gates, has passed. */
   readonly isExpired: boolean
@@ -70,9 +70,13 @@ export async function lockClaimed<Tables>(
         orchestrations.account_id as "accountId", source_asset as "sourceAsset", source_amount as "sourceAmount",
         destination_asset as "destinationAsset", source, destination, target.id as "destinationAccountId",
         orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired",
-        not exists (
-          select from orchestrations as tried where tried.id = orchestrations.retry_of
-            and tried.destination_asset = orchestrations.source_asset
+        orchestrations.retry_of is null or not exists (
+          with recursive tried as (
+            select failed.* from orchestrations as failed where failed.id = orchestrations.retry_of
+            union all
+            select failed.* from tried join orchestrations as failed on failed.id = tried.retry_of
+          )
+          select from tried where tried.destination_asset = orchestrations.source_asset
             and tried.destination_amount = orchestrations.source_amount
         ) as "isCharged", orchestrations.opened_gates as "openedGates",
         exists (

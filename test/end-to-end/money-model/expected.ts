@@ -132,7 +132,7 @@ export class Expected {
     const tried = this.#orchestrations.get(retry_of)
     if (tried === undefined) return true
     const isConverted = tried.destination_amount !== undefined && tried.source_asset !== tried.destination_asset
-    const isFree = isConverted || (tried.destination_amount !== undefined && !this.#isCharged(tried))
+    const isFree = isConverted || !this.#isCharged(tried)
     const wanted = isConverted ? tried.destination_amount : tried.source_amount
     const isWhole =
       source_amount === wanted && source_asset === (isConverted ? tried.destination_asset : tried.source_asset)

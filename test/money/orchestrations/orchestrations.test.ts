@@ -476,6 +476,22 @@ describe('the operator', () => {
       expect(await collected()).toBe(before + 25_000n)
       expect(await violations()).toEqual([])
     })
+
+    it('a retry of a charged conversion is free, also after a retry that was rejected before its payment', async () => {
+      await fund(2_500_000n)
+      const first = await start({ destination })
+      await operate(`/deliveries/${await claimPayment(first.id)}/fail`, { reason: 'closed', attempt: 1 })
+      const second = await operate(`/orchestrations/${first.id}/retry`, {})
+      await disable(true)
+      await work({ feeBps: 100 })
+      await operate(`/orchestrations/${second.id}/reject`, { reason: 'origin not known' })
+      await disable(false)
+      const third = await operate(`/orchestrations/${second.id}/retry`, {})
+      await work({ feeBps: 100 })
+      const { receipt } = await get(third.id)
+      expect(receipt).toMatchObject({ initial_amount: '2.475', fee_amount: '0', outgoing_amount: '2.475' })
+      expect(await violations()).toEqual([])
+    })
   })
 
   it('the operator pauses the configured parts, and waiting orchestrations wake when the pause ends', async () => {
