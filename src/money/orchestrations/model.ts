@@ -67,19 +67,32 @@ export interface Circumstances {
   readonly isOwnAddress: boolean
   /** Whether `expires_at`, extended by the time at closed gates, has passed. */
   readonly isExpired: boolean
+  /** Whether the store is not the confirmed one: it may lack a payment’s records. */
+  readonly isRestored: boolean
+}
+
+const RESTORED: GateFinding = {
+  code: 'PAUSED',
+  detail: 'it has expired, but it may have been paid before the store was restored or promoted',
 }
 
 /**
  * Why no price may be made: a wait or a failure. Undefined when a price may be made. A closed gate takes precedence
  * over the expiry, because waiting at a gate extends it.
  */
-export function beforePrice({ findings, isOwnAddress, isExpired }: Circumstances): Wait | Failure | undefined {
+export function beforePrice({
+  findings,
+  isOwnAddress,
+  isExpired,
+  isRestored,
+}: Circumstances): Wait | Failure | undefined {
   const wait = waitingForOf(findings)
   if (wait !== undefined) return { kind: 'wait', ...wait }
   if (isOwnAddress) {
     return { kind: 'fail', code: 'OWN_ADDRESS', detail: 'the destination is a deposit address of this service' }
   }
   if (!isExpired) return undefined
+  if (isRestored) return { kind: 'wait', waitingFor: 'PAUSED', detail: RESTORED.detail, gates: [RESTORED] }
   return { kind: 'fail', code: 'EXPIRED', detail: 'it could not be converted before expires_at' }
 }
 

@@ -350,6 +350,21 @@ describe('an orchestration that waits', () => {
     expect(left).toBeLessThan(86_460_000)
   })
 
+  it('a waiting orchestration does not expire in a restored store, which may have lost its payment', async () => {
+    const row = await attempt(() => bitcoin)
+    await run(sql`update store_origin set identity = 'another store'`)
+    await pass(row.id, 2 * 86_400)
+    await again()
+    const waiting = { status: 'PROCESSING', step: 'convert', waiting_for: 'PAUSED' }
+    expect(await orchestrationRow(db, row.id as string)).toMatchObject(waiting)
+    expect(await balanceOf(db, owner.profileId, 'BTC')).toMatchObject({ available: 0n, in_transit: 10_000_000n })
+    await run(sql`update store_origin set identity = null`)
+    await pass(row.id, 60)
+    await again()
+    const expired = { status: 'FAILED', fail_code: 'EXPIRED' }
+    expect(await orchestrationRow(db, row.id as string)).toMatchObject(expired)
+  })
+
   it('a waiting orchestration is on hold until its account is enabled again', async () => {
     const row = await attempt(
       () => ({}),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { beforePrice, feeOf, networksOf } from '../../../src/money/orchestrations/model.ts'
 
-const OPEN = { findings: [], isOwnAddress: false, isExpired: false }
+const OPEN = { findings: [], isOwnAddress: false, isExpired: false, isRestored: false }
 
 describe('before a price is asked for', () => {
   it('an ordinary orchestration is converted', () => {
@@ -18,12 +18,18 @@ describe('before a price is asked for', () => {
     const wait = { kind: 'wait', waitingFor, detail: 'why', gates }
     expect(beforePrice({ ...OPEN, findings: gates })).toEqual(wait)
     // The clock stands, so it is not over, and nothing fails behind a closed gate.
-    expect(beforePrice({ findings: gates, isOwnAddress: true, isExpired: true })).toEqual(wait)
+    expect(beforePrice({ ...OPEN, findings: gates, isOwnAddress: true, isExpired: true })).toEqual(wait)
   })
 
   it('before it has a price, an orchestration fails if it pays to the service’s own address or has expired', () => {
     expect(beforePrice({ ...OPEN, isOwnAddress: true })).toMatchObject({ kind: 'fail', code: 'OWN_ADDRESS' })
     expect(beforePrice({ ...OPEN, isExpired: true })).toMatchObject({ kind: 'fail', code: 'EXPIRED' })
+  })
+
+  it('in a restored store, an expired orchestration waits for a person', () => {
+    const wait = { kind: 'wait', waitingFor: 'PAUSED', gates: [{ code: 'PAUSED' }] }
+    expect(beforePrice({ ...OPEN, isExpired: true, isRestored: true })).toMatchObject(wait)
+    expect(beforePrice({ ...OPEN, isRestored: true })).toBeUndefined()
   })
 })
 
