@@ -70,10 +70,11 @@ export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_unclaimed' |
  *   out. Deliveries must be paused. `settle_late`: it was paid although it had failed.
  * - `fail`: it was not paid and never will be. The executor refused it, the operator failed it, its destination is an
  *   own address, its screening rejected it, or the customer cancelled it before it was handed out.
- * - `give_up`: the outcome stays unknown, and the request is no longer retried, or its screening rejects a retry.
+ * - `give_up`: the outcome stays unknown, and the request is no longer retried, or its screening rejects a retry, or in a
+ *   restored store any hand-out.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {
-  WAITING: { claim: 'CLAIMED', settle_unclaimed: 'SETTLED', fail: 'FAILED' },
+  WAITING: { claim: 'CLAIMED', settle_unclaimed: 'SETTLED', fail: 'FAILED', give_up: 'NEEDS_OPERATOR' },
   CLAIMED: { claim: 'CLAIMED', accept: 'SENT', settle: 'SETTLED', fail: 'FAILED', give_up: 'NEEDS_OPERATOR' },
   SENT: { settle: 'SETTLED', fail: 'FAILED' },
   NEEDS_OPERATOR: { settle: 'SETTLED', fail: 'FAILED' },

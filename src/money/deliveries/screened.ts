@@ -1,9 +1,11 @@
 /**
  * Payments as the screening sees them, by their orchestrations. ALLOW makes the delivery due. REJECT fails it, and its
- * money returns to the balance, unless it was handed out before: an earlier attempt may have paid.
+ * money returns to the balance, unless it was handed out before or the store was restored: an earlier attempt may have
+ * paid.
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { isOtherStore, readStoreIdentity } from '../controls/store-identity.ts'
 import type { Applied, ScreenedMovements } from '../screening/movements.ts'
 import { DELIVERIES_CHANNEL, lockDeliveryOf } from './create.ts'
 import type { DeliveryOwners } from './owner.ts'
@@ -13,6 +15,7 @@ import { isClaimRunning } from './store.ts'
 /** Shown to the customer. The provider's reason is not. */
 const DETAIL = 'the payment was refused by its screening'
 const HANDED_OUT = 'the screening rejected it after it had been handed out, and it may have been paid'
+const RESTORED = 'the screening rejected it, and it may have been paid before the store was restored or promoted'
 
 export function screenedPayments(owners: DeliveryOwners): ScreenedMovements {
   return {
@@ -43,7 +46,8 @@ async function rejectPayment<Tables>(
 ): Promise<Applied> {
   const row = await lockDeliveryOf(transaction, id)
   if (row?.status === 'WAITING') {
-    await failAll(transaction, owners, [row], { code: 'screening_rejected', detail: DETAIL })
+    if (isOtherStore(await readStoreIdentity(transaction))) await giveUp(transaction, owners, row, RESTORED)
+    else await failAll(transaction, owners, [row], { code: 'screening_rejected', detail: DETAIL })
     return 'applied'
   }
   if (row?.status !== 'CLAIMED' || (await hasHolder(transaction, id))) return 'outdated'

@@ -8,6 +8,7 @@ const EXPECTED = {
   'WAITING claim': 'CLAIMED',
   'WAITING settle_unclaimed': 'SETTLED',
   'WAITING fail': 'FAILED',
+  'WAITING give_up': 'NEEDS_OPERATOR',
   'CLAIMED claim': 'CLAIMED',
   'CLAIMED accept': 'SENT',
   'CLAIMED settle': 'SETTLED',

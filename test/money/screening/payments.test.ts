@@ -103,6 +103,22 @@ describe('a screened payment', () => {
     expect(body.items).toMatchObject([{ status: 'NEEDS_OPERATOR' }])
   })
 
+  it('a payment that may have been made before a restore is left to the operator when it is rejected', async () => {
+    const id = await payUnasked()
+    const { db } = stand.node
+    await sql`update store_origin set identity = 'another store'`.execute(db.tables())
+    stand.otherwise = decide('REJECT')
+    await answer()
+    expect(await stand.orchestration(id)).toMatchObject({ status: 'PROCESSING', waiting_for: 'OPERATOR' })
+    expect(await balance()).toMatchObject({ available: 0n, in_transit: 2_500_000n })
+    const [delivery] = (await stand.node.operator('GET', `/deliveries?orchestration_id=${id}`)).body.items
+    expect(delivery).toMatchObject({ status: 'NEEDS_OPERATOR', attempt: 0 })
+    const result = { reference: delivery.id, attempt: 0 }
+    expect((await stand.node.operator('POST', `/deliveries/${delivery.id}/settle`, result)).status).toBe(200)
+    expect(await stand.orchestration(id)).toMatchObject({ status: 'COMPLETED' })
+    await sql`update store_origin set identity = null`.execute(db.tables())
+  })
+
   it('a person’s REJECT of an allowed payment counts until it is handed out', async () => {
     const id = await payUnasked()
     await answer()
