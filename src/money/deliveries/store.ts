@@ -63,9 +63,13 @@ export const isClaimRunning = sql<boolean>`(
     and coalesce(deliveries.next_attempt_at > clock_timestamp(), false)
 )`
 
-/** When a delivery CLAIMED through this channel can be handed out again. */
+/**
+ * When a delivery CLAIMED through this channel can be handed out again. Null at a closed gate: every look moves the
+ * time, and no person could confirm a report about a changing record.
+ */
 function dueText(channel: DeliveryChannel) {
-  const isClaimed = sql`record.status = 'CLAIMED' and record.channel = ${sql.lit(channel)}`
+  const isClaimed = sql`
+    record.status = 'CLAIMED' and record.channel = ${sql.lit(channel)} and record.waiting_for is null`
   return sql<string>`case when ${isClaimed} then ${timeText('next_attempt_at')} end`
 }
 

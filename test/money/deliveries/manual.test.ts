@@ -134,6 +134,21 @@ describe('a claim', () => {
     ])
   })
 
+  it('a claim that has ended is not shown as a lease while a gate is closed, and further looks change nothing', async () => {
+    const id = await claimedOne()
+    expect((await document(id)).lease_until).toBeDefined()
+    await letPass(db, [id], 61)
+    await sql`update controls set deliveries_paused = true`.execute(db.tables())
+    await claim()
+    const seen = await document(id)
+    expect(seen).toMatchObject({ status: 'CLAIMED', waiting_for: 'PAUSED' })
+    expect(seen.lease_until).toBeUndefined()
+    await letPass(db, [id], 11)
+    await claim()
+    expect(await document(id)).toEqual(seen)
+    await sql`update controls set deliveries_paused = false`.execute(db.tables())
+  })
+
   it('a claim hands out no delivery that is sent to a webhook, unless it was claimed before', async () => {
     const id = await claimedOne()
     await addDeliveries(db, owner, 1)
