@@ -282,6 +282,7 @@ const PANELS = [
     ['tidegate_store_turns{NODE}', '{{instance}} {{state}}'],
     ['tidegate_store_corrupt{NODE}', '{{instance}} corrupt'],
     ['tidegate_store_restored{NODE}', '{{instance}} restored'],
+    ['increase(tidegate_store_gauge_failures_total{NODE}[$__rate_interval])', '{{instance}} no {{metric}}'],
   ]),
   panel('Directory: age', 's', [['tidegate_directory_age_seconds{NODE}', '{{instance}}']], { width: 6 }),
   panel(

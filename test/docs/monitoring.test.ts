@@ -199,7 +199,7 @@ describe('the metrics of a running service', () => {
     }
   })
 
-  test('the metrics of a running service are read without a failed statement, which would show as 0', async () => {
+  test('the metrics of a running service are read without a failed statement, which would leave one out', async () => {
     const failed = () => service.operator.metric('tidegate_store_statement_seconds_count{outcome="failed"}')
     const before = await failed()
     await service.operator.metricsText()

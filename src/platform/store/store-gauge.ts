@@ -1,5 +1,5 @@
-/** Gauges whose values are read from the store at each scrape. */
-import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
+/** Gauges whose values are read from the store at each scrape. One without an answer is left out: it never shows 0. */
+import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, type Kysely, StatementFailed, StoreUnavailable } from './db.ts'
 import type { RawBuilder } from './sql.ts'
 
@@ -17,17 +17,25 @@ export interface StoreSample {
   readonly value: number
 }
 
+/** A table that no migration has created yet. */
+const UNDEFINED_TABLE = '42P01'
+
+const FAILURES = 'tidegate_store_gauge_failures_total'
+
 /** Each gauge has its own query: the registry writes a gauge as soon as its own `collect` is done. */
 export function createStoreGauge(registry: MetricsRegistry, db: Db, options: StoreGaugeOptions): void {
   const { name, help, labelName, sample } = options
+  const readSamples = scrapeReader(registry, db, name)
   new Gauge({
     name,
     help,
     labelNames: labelName === undefined ? [] : [labelName],
     registers: [registry],
     async collect() {
-      const samples = await readAtScrape(db, async (tables) => (await sample.execute(tables)).rows)
+      const samples = await readSamples(async (tables) => (await sample.execute(tables)).rows)
       this.reset()
+      // `reset` gives a gauge without labels the value 0.
+      this.remove({})
       for (const { label, value } of samples) {
         this.set(labelName === undefined || label === undefined ? {} : { [labelName]: label }, value)
       }
@@ -35,16 +43,39 @@ export function createStoreGauge(registry: MetricsRegistry, db: Db, options: Sto
   })
 }
 
-/** Empty while the store has no tables yet, or is unavailable. Other metrics report that. */
-export async function readAtScrape<Row>(
+/**
+ * Returns a gauge's reader. It reads no rows while the store has no tables yet, or is unavailable, which other metrics
+ * report, and when a statement fails for another reason: that is a bug, and it is counted.
+ */
+export function scrapeReader(
+  registry: MetricsRegistry,
   db: Db,
-  read: (tables: Kysely<object>) => Promise<readonly Row[]>,
-): Promise<readonly Row[]> {
-  if (!db.available) return []
-  try {
-    return await read(db.tables())
-  } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return []
-    throw error
+  metric: string,
+): <Row>(read: (tables: Kysely<object>) => Promise<readonly Row[]>) => Promise<readonly Row[]> {
+  const failures = failuresOf(registry)
+  return async (read) => {
+    if (!db.available) return []
+    try {
+      return await read(db.tables())
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return []
+      if (!(error instanceof StatementFailed)) throw error
+      if (error.sqlState !== UNDEFINED_TABLE) failures.inc({ metric, sqlstate: error.sqlState })
+      return []
+    }
   }
+}
+
+/** One counter for all gauges in a registry. */
+function failuresOf(registry: MetricsRegistry): Counter<'metric' | 'sqlstate'> {
+  const known = registry.getSingleMetric(FAILURES) as Counter<'metric' | 'sqlstate'> | undefined
+  return (
+    known ??
+    new Counter({
+      name: FAILURES,
+      help: 'Statements that failed for a metric, which /metrics left out, by SQLSTATE',
+      labelNames: ['metric', 'sqlstate'],
+      registers: [registry],
+    })
+  )
 }

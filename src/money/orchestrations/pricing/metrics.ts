@@ -1,13 +1,15 @@
 /** Metrics for the desk and the pegs. */
 import { Gauge, type MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
-import { readAtScrape } from '../../../platform/store/store-gauge.ts'
+import { scrapeReader } from '../../../platform/store/store-gauge.ts'
 import type { PricingContext } from './context.ts'
 import { readDeskPositions } from './desk.ts'
 import { pegStates } from './pegs.ts'
 
 export function createPricingMetrics(registry: MetricsRegistry, db: Db, context: () => PricingContext): void {
   const registers = [registry]
+  const desk = 'tidegate_desk_position'
+  const readDesk = scrapeReader(registry, db, desk)
   new Gauge({
     name: 'tidegate_desk_limit',
     help: 'How far below zero the desk’s position may be, by asset with a limit',
@@ -23,12 +25,12 @@ export function createPricingMetrics(registry: MetricsRegistry, db: Db, context:
     },
   })
   new Gauge({
-    name: 'tidegate_desk_position',
+    name: desk,
     help: 'Amounts received minus paid by the desk, by asset. Absent while the store is unavailable',
     labelNames: ['asset'],
     registers,
     async collect() {
-      const positions = await readAtScrape(db, readDeskPositions)
+      const positions = await readDesk(readDeskPositions)
       this.reset()
       for (const { asset, decimals, position } of positions) {
         this.set({ asset }, Number(position) / 10 ** decimals)
