@@ -140,7 +140,7 @@ function askListener(
 ): Promise<{ readonly isOurs: boolean | undefined; readonly fingerprint: string | undefined }> {
   return new Promise((resolve, reject) => {
     let fingerprint: string | undefined
-    const options: RequestOptions = { host: reachable(host), port, method, path, timeout: ANSWER_MILLISECONDS_MAX }
+    const options: RequestOptions = { host: reachable(host), port, method, path }
     // Trust in the certificate is not checked: it is compared with the file.
     const request = files === undefined ? requestHttp(options) : requestHttps({ ...options, rejectUnauthorized: false })
     request.once('socket', (socket) => {
@@ -148,7 +148,9 @@ function askListener(
         fingerprint = (socket as TLSSocket).getPeerCertificate().fingerprint256
       })
     })
-    request.once('timeout', () => request.destroy(new Error('no answer in time')))
+    // For the whole answer: a program may send it byte by byte.
+    const late = setTimeout(() => request.destroy(new Error('no whole answer in time')), ANSWER_MILLISECONDS_MAX)
+    request.once('close', () => clearTimeout(late))
     request.once('error', (error) => {
       // The client's part of a handshake is complete before the listener refuses it for its missing certificate.
       if (files?.clientCaFile !== undefined && fingerprint !== undefined) resolve({ isOurs: undefined, fingerprint })
