@@ -6,6 +6,7 @@
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { Db } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
 
 const WRITE_MILLISECONDS = 1_000
 
@@ -70,7 +71,11 @@ export class CommitTimes {
         .insertInto('commit_times')
         .values(rows.map(({ market, milliseconds }) => ({ market, milliseconds: String(milliseconds) })))
         .onConflict((conflict) =>
-          conflict.column('market').doUpdateSet((update) => ({ milliseconds: update.ref('excluded.milliseconds') })),
+          conflict
+            .column('market')
+            .doUpdateSet((update) => ({ milliseconds: update.ref('excluded.milliseconds') }))
+            // A process that led the market later has later commits. Its time stays.
+            .where(sql<boolean>`commit_times.milliseconds <= excluded.milliseconds + ${marginMilliseconds}::bigint`),
         )
         .execute()
       for (const { market, milliseconds } of rows) this.#written.set(market, milliseconds)

@@ -61,4 +61,18 @@ describe('commit times', () => {
     expect(clock.isDueIn(1_000)).toBe(false)
     expect((await readCommitFloors(db)).get('BTCUSD')).toBe(1_800_000_009_000)
   })
+
+  test('a stop keeps the later commit time of a process that led the market since', async () => {
+    const clock = new VirtualClock()
+    const former = new CommitTimes({ db, clock, log, latest: () => [['LEDUSD', 1_800_000_010_000]] })
+    clock.advance(1_000)
+    await expect.poll(async () => (await readCommitFloors(db)).get('LEDUSD')).toBe(1_800_000_013_000)
+    const leader = new CommitTimes({ db, clock, log, latest: () => [['LEDUSD', 1_800_000_020_000]] })
+    clock.advance(1_000)
+    await expect.poll(async () => (await readCommitFloors(db)).get('LEDUSD')).toBe(1_800_000_023_000)
+    await former.stop()
+    expect((await readCommitFloors(db)).get('LEDUSD')).toBe(1_800_000_023_000)
+    await leader.stop()
+    expect((await readCommitFloors(db)).get('LEDUSD')).toBe(1_800_000_020_000)
+  })
 })
