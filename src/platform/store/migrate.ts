@@ -5,8 +5,9 @@
  * reverts a migration and never repairs one.
  */
 import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../base/log.ts'
-import type { Db, Kysely, Transaction } from './db.ts'
+import { type Db, type Kysely, StatementFailed, type Transaction } from './db.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Migration } from './migrations/migration.ts'
 import { sql } from './sql.ts'
@@ -20,6 +21,16 @@ export class SchemaProblem extends Error {
 const STATEMENT_MILLISECONDS_MAX = 600_000
 /** One number for all migrating processes, arbitrary but fixed: `tide` in ASCII. */
 const MIGRATION_LOCK = 0x74696465
+
+/**
+ * While a migration waits for a long transaction, such as a backup's, the statements of running nodes wait behind it.
+ * So it waits for less time than they may take, and lets them pass before it is tried again: ten minutes in all. It is
+ * more than PostgreSQL's `deadlock_timeout` (1 s), after which an autovacuum gives way.
+ */
+const LOCK_MILLISECONDS_MAX = 1_500
+const LOCK_PAUSE_MILLISECONDS = 5_000
+const LOCK_ATTEMPTS_MAX = 100
+const LOCK_NOT_AVAILABLE = '55P03'
 
 const NAME = /^\d{12}-[a-z0-9-]+$/
 
@@ -63,7 +74,7 @@ export async function migrate(
       )`.execute(transaction)
   })
   for (;;) {
-    const name = await locked(db, (transaction) => applyNext(transaction, ordered))
+    const name = await untilUnlocked(log, () => locked(db, (transaction) => applyNext(transaction, ordered)))
     if (name === undefined) return { applied }
     log.info({ migration: name }, 'migration applied')
     applied.push(name)
@@ -90,6 +101,20 @@ function locked<Result>(db: Db, work: (transaction: Transaction<MigrationTables>
   )
 }
 
+/** Repeats `work` while it could not lock a table or row in time. */
+async function untilUnlocked<Result>(log: Log, work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      const isLocked = error instanceof StatementFailed && error.sqlState === LOCK_NOT_AVAILABLE
+      if (!isLocked || attempt === LOCK_ATTEMPTS_MAX) throw error
+      if (attempt === 1) log.warn({}, 'a migration waits for another transaction, such as a backup')
+      await pause(LOCK_PAUSE_MILLISECONDS)
+    }
+  }
+}
+
 async function refuseOldServer(tables: Kysely<MigrationTables>): Promise<void> {
   const { rows } = await sql<{ version: number }>`
     select current_setting('server_version_num')::int / 10000 as version`.execute(tables)
@@ -106,6 +131,7 @@ async function applyNext(
 ): Promise<string | undefined> {
   const [next] = await findMissing(transaction, ordered)
   if (next === undefined) return undefined
+  await sql`select set_config('lock_timeout', ${`${LOCK_MILLISECONDS_MAX}ms`}, true)`.execute(transaction)
   await sql.raw(next.text).execute(transaction)
   await transaction
     .insertInto('schema_migrations')

@@ -97,6 +97,25 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(rows).toEqual([{ n: '1' }])
     })
 
+    it('the PostgreSQL store answers callers in time while a migration waits for a long transaction', async () => {
+      const address = await server.createDatabase()
+      const db = await openedOn(address, { clock: CANCELLING })
+      const widened = { name: '202601010000-widened', text: 'alter table mark add column m int' }
+      await withClient(address, async (backup) => {
+        await backup.query('begin')
+        await backup.query('select from mark')
+        const migrated = migrate(db, silent, [widened])
+        const end = performance.now() + STATEMENT_MILLISECONDS_MAX * 2
+        let n = 0
+        while (performance.now() < end) {
+          await mark(db, n++)
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+        await backup.query('commit')
+        expect(await migrated).toEqual({ applied: [widened.name] })
+      })
+    })
+
     it('the PostgreSQL store has the server cancel a statement that takes too long, and keeps the connection', async () => {
       const db = await openedOn(await server.createDatabase(), { clock: CANCELLING, connectionsMax: 1 })
       const backend = () => sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.tables())
