@@ -3,9 +3,9 @@
  * to a book version, and the book's origin. A market fed by a publication passes on its source's position, so that all
  * nodes in a chain of relays name the same origin for the same book.
  *
- * Message numbers follow from versions: the message for the complete book at version v has the number 4v, and a message
- * with executions only, up to version v, has the number 4v - 3. A version without anything to publish has no message.
- * Its book and executions are those of the last version with one, and have its numbers.
+ * Message numbers follow from versions, counted within the epoch: the message for the complete book at version v has the
+ * number 4v, and a message with executions only, up to version v, has the number 4v - 3. A version without anything to
+ * publish has no message. Its book and executions are those of the last version with one, and have its numbers.
  */
 import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 
@@ -32,6 +32,8 @@ export class PublicationLog {
   #epoch = NO_EPOCH
   #version = 0
   #publishedVersion = 0
+  /** Versions at which this process withdrew the book without its sequencer. They are not counted in the epoch. */
+  #withdrawals: number[] = []
   /**
    * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a skipped version),
    * and its book's origin.
@@ -48,7 +50,12 @@ export class PublicationLog {
    */
   append(origin: string | undefined, epoch: Epoch, version: number, isPublished: boolean): void {
     if (this.#publishedVersions === NONE) this.#publishedVersions = new Float64Array(VERSIONS_KEPT)
-    if (epoch.id !== this.#epoch.id) this.#publishedVersion = epoch.base
+    if (epoch.id !== this.#epoch.id) {
+      this.#publishedVersion = epoch.base
+      this.#withdrawals = []
+    } else if (epoch.base !== this.#epoch.base) {
+      this.#withdrawals.push(version)
+    }
     this.#epoch = epoch
     const skipped = Math.max(this.#version + 1, version - VERSIONS_KEPT)
     for (let between = skipped; between < version; between++) {
@@ -66,14 +73,13 @@ export class PublicationLog {
    * or would have.
    */
   seqAt(version: number): number {
-    return NUMBERS_PER_VERSION * ((this.#publishedAt(version) ?? version) - this.#epoch.base)
+    return NUMBERS_PER_VERSION * this.#placeOf(this.#publishedAt(version) ?? version)
   }
 
   /** Number of a message with executions only, up to a version: before that of the version's complete book. */
   executionSeq(version: number): number {
-    const { base } = this.#epoch
-    const published = Math.max(this.#publishedAt(version) ?? version, base + 1)
-    return NUMBERS_PER_VERSION * (published - base - 1) + 1
+    const place = Math.max(this.#placeOf(this.#publishedAt(version) ?? version), 1)
+    return NUMBERS_PER_VERSION * (place - 1) + 1
   }
 
   /** The origin of a version's book, `EPOCH.SEQ`. Undefined when no longer known. */
@@ -98,10 +104,18 @@ export class PublicationLog {
     const { id, base } = this.#epoch
     const seq = this.#cursors.position({ id, base: 0 }, text)
     if (seq === undefined || seq === 0) return undefined
-    const version = base + Math.ceil(seq / NUMBERS_PER_VERSION)
+    let version = base - this.#withdrawals.length + Math.ceil(seq / NUMBERS_PER_VERSION)
+    for (const withdrawn of this.#withdrawals) if (version >= withdrawn) version += 1
     const kind = seq % NUMBERS_PER_VERSION
     if (version > this.#version || kind > 1) return undefined
     return { seq, version, hasBook: kind === 0 }
+  }
+
+  /** A version as counted within the epoch, the same in every process. */
+  #placeOf(version: number): number {
+    let later = 0
+    while ((this.#withdrawals.at(-1 - later) ?? 0) > version) later += 1
+    return version - this.#epoch.base + later
   }
 
   #publishedAt(version: number): number | undefined {

@@ -151,6 +151,30 @@ describe('a relay that was cut off', () => {
     expect(none).toEqual([])
   })
 
+  it('a relay that resumes after its gateway has withdrawn the book without the sequencer misses no execution', () => {
+    const { stream, connect } = afterSnapshot()
+    for (const id of ['T2', 'T3']) stream.update([], [{ price: 100, amount: 1, id }])
+    const replica = stream.replicas.get(MARKET)!
+    const state = replica.state('', 0)!
+    const next = () => ({ market: MARKET, milliseconds: replica.instant.milliseconds + 1, nanoseconds: 0 })
+    stream.lose()
+    stream.bus.publish({ type: 'withdrawal', ...next() })
+    const parsed = (texts: readonly string[]) => texts.slice(1).map((text) => JSON.parse(text))
+    const { client, texts } = connect('aOLAjWsn.4')
+    expect(parsed(texts)).toMatchObject([
+      { payload: { type: 'LOST' }, stream: { seq: 4 } },
+      { payload: { executions: [{ id: 'T2' }, { id: 'T3' }] }, stream: { seq: 9, prev: 4 } },
+    ])
+    stream.bus.publish({ ...state, ...next(), version: 4, executions: [] })
+    const back = { payload: { type: 'SNAPSHOT' }, stream: { seq: 16, prev: 9 } }
+    expect(client.readMessages()).toMatchObject([back])
+    expect(parsed(connect('aOLAjWsn.8').texts)).toMatchObject([
+      { payload: { executions: [{ id: 'T3' }] }, stream: { seq: 9, prev: 8 } },
+      back,
+    ])
+    expect(parsed(connect('aOLAjWsn.16').texts)).toEqual([])
+  })
+
   it('a relay does not resume after another epoch, an unknown number, or executions that are not kept', () => {
     const { stream, connect } = afterSnapshot()
     stream.update([], [{ price: 100, amount: 1 }])
