@@ -13,7 +13,8 @@ import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 const VERSIONS_KEPT = 1_024
 
 const NUMBERS_PER_VERSION = 4
-const NOT_KNOWN = -1
+/** Below every base: one is negative where an epoch was followed late. */
+const NOT_KNOWN = Number.NEGATIVE_INFINITY
 
 /** The ring before its first entry. */
 const NONE = new Float64Array()

@@ -214,6 +214,17 @@ describe('a replica', () => {
     expect([replica.executions.missNumber, idsOf(replica)]).toEqual([3, ['d']])
   })
 
+  test('an execution that came with a state has its version’s number, also in an epoch that was followed late', () => {
+    const { bus, replica, commit } = follow()
+    commit([bid(100, 1)])
+    const later = (version: number, more: Partial<MarketState>) =>
+      bus.publish({ ...stateOf(version, more), epoch: 'e2' })
+    later(100, {})
+    later(110, { executionNumber: 1, executions: kept(105, 'a') })
+    const { executions, publication } = replica
+    expect(publication.executionSeq(executions.at(executions.lastNumber).version)).toBe(4 * 105 - 3)
+  })
+
   test('a replica keeps the book of an epoch until the next one has a book, and starts over with that', () => {
     const { bus, replica, commit, status, seen } = follow()
     commit([bid(100, 1)], { executions: trades('a') })
