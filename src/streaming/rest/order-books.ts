@@ -3,7 +3,7 @@
  * depth, with its cursor and digest. Each version of a view is encoded once for all requests. A large one is encoded in
  * slices, and at most one at a time per view. A view is kept for a minute after its last request.
  */
-import { type Clock, type Instant, millisecondText } from '../../platform/base/clock.ts'
+import { type Clock, millisecondText } from '../../platform/base/clock.ts'
 import type { MarketStream } from '../gateway/market-stream.ts'
 import { LevelSum } from '../market/digest.ts'
 import { BID, type LevelChange } from '../market/event.ts'
@@ -25,8 +25,6 @@ export interface EncodedBook {
 interface ReadView {
   readonly feed: ViewFeed
   readonly cursors: Cursors
-  /** Commit time of the view's last change, or of its opening. */
-  changeInstant: Instant
   lastReadMilliseconds: number
   last: EncodedBook | undefined
   encoding: Promise<EncodedBook> | undefined
@@ -67,31 +65,25 @@ export class OrderBooks {
   }
 
   #viewOf(market: MarketStream, depth: number): ReadView {
-    const { replica } = market
     const feed = market.book.viewFor(depth)
     const views = this.#markets.get(market) ?? this.#follow(market)
     let view = views.get(depth)
     if (view?.feed !== feed) {
-      const changeInstant = feed.view === replica.view ? replica.changeInstant : replica.instant
       const cursors = new Cursors(market.symbol, 'market_data', depth)
-      view = { feed, cursors, changeInstant, lastReadMilliseconds: 0, last: undefined, encoding: undefined }
+      view = { feed, cursors, lastReadMilliseconds: 0, last: undefined, encoding: undefined }
       views.set(depth, view)
     }
     view.lastReadMilliseconds = this.#clock.monotonicMilliseconds()
     return view
   }
 
-  /** Notes when the market's views change, while they have requests. */
+  /** Forgets the market's views a minute after their last requests. */
   #follow(market: MarketStream): Map<number, ReadView> {
-    const { replica } = market
     const views = new Map<number, ReadView>()
-    const endListening = replica.listen({
+    const endListening = market.replica.listen({
       onCommit: () => {
         const earliest = this.#clock.monotonicMilliseconds() - KEPT_MILLISECONDS
-        for (const [depth, view] of views) {
-          if (view.lastReadMilliseconds < earliest) views.delete(depth)
-          else if (view.feed.view.changeVersion === replica.version) view.changeInstant = replica.instant
-        }
+        for (const [depth, view] of views) if (view.lastReadMilliseconds < earliest) views.delete(depth)
         if (views.size > 0) return
         endListening()
         this.#markets.delete(market)
@@ -109,7 +101,7 @@ export class OrderBooks {
   async #encode({ replica }: MarketStream, view: ReadView, cursor: string): Promise<EncodedBook> {
     const { market } = replica
     const { depth } = view.feed.view
-    const time = millisecondText(view.changeInstant.milliseconds)
+    const time = millisecondText(view.feed.changeInstant.milliseconds)
     const levels = view.feed.view.levels()
     const sum = new LevelSum(market)
     const sides: [bids: string[], asks: string[]] = [[], []]

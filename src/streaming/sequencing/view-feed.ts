@@ -191,6 +191,11 @@ export class ViewFeed {
     return this.#cursor !== this.#fannedOutCursor
   }
 
+  /** Commit time of the view's last change, or of its opening. */
+  get changeInstant(): Instant {
+    return this.#changeInstant
+  }
+
   /** Change version at the last fan-out. */
   get fannedOutCursor(): number {
     return this.#fannedOutCursor
