@@ -161,11 +161,8 @@ export class ExecutionLog {
 
   /** The kept execution named by a cursor. */
   numberOf(cursor: string): number | undefined {
-    for (const epoch of [this.#epoch, ...this.#continued]) {
-      const number = this.#cursors.position(epoch, cursor)
-      if (number !== undefined && number >= this.firstNumber && number <= this.#lastNumber) return number
-    }
-    return undefined
+    const number = this.resumable(cursor)
+    return number === undefined || number < this.firstNumber ? undefined : number
   }
 
   /** The number named by a cursor, if every execution after it is kept. */
