@@ -104,7 +104,10 @@ export class KeptBooks {
       : answer.time <= first.time
         ? first
         : kept.find(({ time }) => time === answer.time)
-    if (book !== undefined) this.#end(awaited, differences(book, answer, isWhole))
+    // Its view has not changed since, or its node follows a little later: only equal levels tell.
+    const isEarlier = !isWhole && answer.time < first.time && !isOld(answer.time, first.time)
+    const found = book && differences(book, answer, isWhole)
+    if (found !== undefined) this.#end(awaited, isEarlier && found.length > 0 ? undefined : found)
     else if (isWhole && isOld(answer.time, first.time)) this.#end(awaited, [oldText(answer, first)])
     else if ((kept.at(-1) as KeptBook).time > answer.time) this.#end(awaited, undefined)
   }

@@ -55,13 +55,27 @@ describe('REST books', () => {
     expect([checker.counts.books, found]).toEqual([4, []])
   })
 
+  it('a REST book at a depth from a node that follows a little later is not named, and one of the same time is', () => {
+    begin()
+    const best: readonly Pair[] = [['100.00', '1.6']]
+    send(update(M, 10_005, best, []), 'c2')
+    ask(answer('d1', 10_000, [['100.00', '1.5']], ASKS, { depth: 1 }), 1)
+    ask(answer('d2', 10_005, best, ASKS, { depth: 1 }), 1)
+    expect([checker.counts.books, found]).toEqual([1, []])
+    ask(answer('d2', 10_005, [['100.00', '1.5']], ASKS, { depth: 1 }), 1)
+    expect(found).toEqual([
+      "rest-book-differs: at d2, depth 1: bids level 1 is 100.00 x 1.5, the stream's 100.00 x 1.6",
+      expect.stringContaining('the digest is'),
+    ])
+  })
+
   it('a falsified REST book is named: levels, digest, time, depth, and one that is old', () => {
     begin()
     const wrong = [['100.00', '1.4'], BIDS[1] as Pair] as const
     ask(answer('c1', 10_000, wrong, ASKS, { digest: answer('c1', 0, BIDS, ASKS).digest }))
     ask(answer('c1', 10_000, BIDS, ASKS, { digest: '0000000000000000' }))
     ask(answer('c1', 10_001, BIDS, ASKS))
-    ask(answer('d1', 9_000, BIDS, ASKS, { depth: 1 }), 1)
+    ask(answer('d1', 4_000, BIDS, ASKS, { depth: 1 }), 1)
     ask(answer('b9', 4_000, BIDS, ASKS))
     ask({ market: M, bids: [] })
     expect(found.map((text) => text.slice(0, 90))).toEqual([
