@@ -29,8 +29,9 @@ interface Progress {
   book: number
   /** Its last execution's number; NONE = none yet, and the SNAPSHOT decides. */
   execution: number
-  /** Its last message's number. */
+  /** Its last message's number in `epoch`. */
   seq: number | undefined
+  epoch: string
   /** The last instrument state sent; 'unsent' after a resume, because it is not known which one. */
   instrument: Instrument | undefined | 'unsent'
   /** Whether it was notified that the market is stale. */
@@ -78,6 +79,7 @@ export class PublicationChannel implements MarketChannel {
       book: resumes && position.hasBook ? position.version : NONE,
       execution: resumes ? execution : NONE,
       seq: resumes ? position.seq : undefined,
+      epoch: publication.epochText,
       instrument: resumes ? 'unsent' : undefined,
       isStale: false,
     })
@@ -124,7 +126,10 @@ export class PublicationChannel implements MarketChannel {
   catchUp(subscription: MarketSubscription, state: ChannelState): CaughtUp {
     const progress = this.#progress.get(subscription) as Progress
     const { outbox } = subscription
-    const { isCrossed, live } = this.#replica
+    const { isCrossed, live, publication } = this.#replica
+    // Numbers begin again with each epoch.
+    if (progress.epoch !== publication.epochText) progress.seq = undefined
+    progress.epoch = publication.epochText
     while (!outbox.isBlocked) {
       if (isCrossed) return 'waiting'
       const message = live ? this.#nextMessage(progress) : this.#nextStaleMessage(progress)

@@ -175,6 +175,37 @@ describe('a relay that was cut off', () => {
     expect(parsed(connect('aOLAjWsn.16').texts)).toEqual([])
   })
 
+  it('a relay’s first message in another epoch names none of the epoch before', () => {
+    const { stream, connect } = open({ depth: 0 })
+    stream.snapshot()
+    for (const id of ['T2', 'T3']) stream.update([], [{ price: 100, amount: 1, id }])
+    const { client } = connect()
+    const replica = stream.replicas.get(MARKET)!
+    stream.lose()
+    const first = { market: MARKET, epoch: 'zz', version: 1 }
+    stream.bus.publish({
+      type: 'commit',
+      ...first,
+      milliseconds: replica.instant.milliseconds + 1,
+      nanoseconds: 0,
+      receivedMilliseconds: 0,
+      changes: levels([[101, 10]], [[200, 20]]),
+      executions: [{ price: 100, amount: 1, id: 'T4' }],
+      executionNumber: 1,
+      continues: replica.followed!,
+      beginsBook: true,
+    })
+    stream.bus.publish({ type: 'status', ...first, live: true, reason: '' })
+    const sent = client.readMessages() as { payload: object; stream: { epoch: string; seq: number; prev?: number } }[]
+    expect(sent).toMatchObject([
+      { payload: { type: 'LOST' }, stream: { epoch: 'aOLAjWsn', seq: 12 } },
+      { payload: { type: 'UPDATE', executions: [{ id: 'T4' }] }, stream: { seq: 1 } },
+      { payload: { type: 'SNAPSHOT' }, stream: { epoch: sent[1]?.stream.epoch, seq: 4, prev: 1 } },
+    ])
+    expect(sent[1]?.stream).not.toHaveProperty('prev')
+    expect(sent[1]?.stream.epoch).not.toBe('aOLAjWsn')
+  })
+
   it('a relay does not resume after another epoch, an unknown number, or executions that are not kept', () => {
     const { stream, connect } = afterSnapshot()
     stream.update([], [{ price: 100, amount: 1 }])
