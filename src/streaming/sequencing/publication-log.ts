@@ -35,6 +35,8 @@ export class PublicationLog {
   #publishedVersion = 0
   /** Versions at which this process withdrew the book without its sequencer. They are not counted in the epoch. */
   #withdrawals: number[] = []
+  /** The last one that is not kept. Positions up to it are not known. */
+  #forgottenVersion = Number.NEGATIVE_INFINITY
   /**
    * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a skipped version),
    * and its book's origin.
@@ -54,8 +56,10 @@ export class PublicationLog {
     if (epoch.id !== this.#epoch.id) {
       this.#publishedVersion = epoch.base
       this.#withdrawals = []
+      this.#forgottenVersion = Number.NEGATIVE_INFINITY
     } else if (epoch.base !== this.#epoch.base) {
       this.#withdrawals.push(version)
+      if (this.#withdrawals.length > VERSIONS_KEPT) this.#forgottenVersion = this.#withdrawals.shift() as number
     }
     this.#epoch = epoch
     const skipped = Math.max(this.#version + 1, version - VERSIONS_KEPT)
@@ -108,7 +112,7 @@ export class PublicationLog {
     let version = base - this.#withdrawals.length + Math.ceil(seq / NUMBERS_PER_VERSION)
     for (const withdrawn of this.#withdrawals) if (version >= withdrawn) version += 1
     const kind = seq % NUMBERS_PER_VERSION
-    if (version > this.#version || kind > 1) return undefined
+    if (version > this.#version || version <= this.#forgottenVersion || kind > 1) return undefined
     return { seq, version, hasBook: kind === 0 }
   }
 
