@@ -64,7 +64,7 @@ export class SupervisedProcess {
   readonly #events: ProcessEvents
   #process: ChildProcess | undefined
   #link: PipeLink | undefined
-  readonly #eventsForProcess: EventsForProcess
+  #eventsForProcess: EventsForProcess | undefined
   #isReady = false
   #readySinceMilliseconds = 0
   /** Wall-clock time up to which its usage is reported. */
@@ -84,7 +84,6 @@ export class SupervisedProcess {
     this.#number = number
     this.#options = options
     this.#events = events
-    this.#eventsForProcess = new EventsForProcess(options.events, (reply) => this.send(reply))
   }
 
   /** Whether it serves connections and answers. */
@@ -169,9 +168,13 @@ export class SupervisedProcess {
   }
 
   start(): void {
-    const { startProcess, start, directorySnapshot, clock, log } = this.#options
+    const { startProcess, start, directorySnapshot, clock, log, events } = this.#options
     const process = startProcess()
     this.#process = process
+    this.#eventsForProcess = new EventsForProcess(events, (reply) => {
+      // An answer may come after the process's end, and the next process numbers its calls alike.
+      if (this.#process === process) this.send(reply)
+    })
     this.#reportedMilliseconds = clock.wallInstant().milliseconds
     this.#misses = 0
     this.#isPinged = false
@@ -237,7 +240,7 @@ export class SupervisedProcess {
         break
       case 'event-call':
       case 'event-wanted':
-        this.#eventsForProcess.receive(message)
+        this.#eventsForProcess?.receive(message)
     }
   }
 
@@ -248,7 +251,7 @@ export class SupervisedProcess {
     this.#process = undefined
     this.#link = undefined
     this.#isReady = false
-    this.#eventsForProcess.end()
+    this.#eventsForProcess?.end()
     this.#onDrained?.()
     if (wasReady && !this.#hasDrained) this.#events.usageLost(this.#reportedMilliseconds)
     if (this.#isStopping) return

@@ -325,6 +325,19 @@ describe('customers’ events', () => {
     expect(all).toEqual(Array.from({ length: 50 }, (_, at) => BigInt(at + 10)))
   })
 
+  test('a process is not sent the answer to a call of the process before it', async () => {
+    const call = { type: 'event-call', number: 1, name: 'read', after: 4n } as const
+    process(FIRST).tell({ ...call, customerId: 'a' })
+    process(FIRST).end(1, null)
+    clock.advance(500)
+    const [successor] = started.slice(-1) as [FakeProcess]
+    await nextTurn()
+    expect([started.length, successor.types()]).toEqual([3, ['start']])
+    successor.tell({ ...call, customerId: 'b' })
+    await nextTurn()
+    expect(successor.types()).toEqual(['start', 'event-answer'])
+  })
+
   test('a process follows a customer once for all its subscribers, and none after its end', () => {
     const { source, process } = linked()
     const woken: (bigint | undefined)[] = []
