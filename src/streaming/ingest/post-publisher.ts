@@ -47,7 +47,9 @@ export interface PostHost {
 interface PostState {
   line: number
   readonly markets: Set<string>
-  /** Markets with accepted lines: those the client may publish, without the failed ones. */
+  /** Those the client may publish, as known at the last line. */
+  permitted: ReadonlySet<string>
+  /** Markets with accepted lines: `permitted` without the failed ones. */
   mayPublish: ReadonlySet<string>
   /** Markets with a problem: their further lines are ignored. */
   readonly failed: Set<string>
@@ -98,8 +100,8 @@ export class PostPublisher implements Publisher {
 
   /** Takes a body's lines. Throws a `Problem` when it cannot be read to its end. */
   async take(body: Readable): Promise<PostAnswer> {
-    const mayPublish = this.#mayPublish
-    const state: PostState = { line: 0, markets: new Set(), mayPublish, failed: new Set(), problems: [], omitted: 0 }
+    const may = { permitted: this.#mayPublish, mayPublish: this.#mayPublish }
+    const state: PostState = { line: 0, markets: new Set(), ...may, failed: new Set(), problems: [], omitted: 0 }
     try {
       await this.#takeLines(body, state)
     } finally {
@@ -181,6 +183,10 @@ export class PostPublisher implements Publisher {
   #deliver(state: PostState, bytes: number, message: PublishedMessage): void {
     this.#host.countBytes(bytes)
     this.#noteMessage()
+    if (state.permitted !== this.#mayPublish) {
+      state.permitted = this.#mayPublish
+      state.mayPublish = without(this.#mayPublish, state.failed)
+    }
     this.#current = state
     const delivery = this.#host.markets.deliver(this, message, state.mayPublish)
     this.#current = undefined
@@ -197,7 +203,7 @@ export class PostPublisher implements Publisher {
     if (market !== undefined && state.failed.has(market)) return
     if (market !== undefined && state.mayPublish.has(market)) {
       state.failed.add(market)
-      state.mayPublish = without(state.mayPublish, market)
+      state.mayPublish = without(state.mayPublish, state.failed)
     }
     if (state.problems.length >= PROBLEMS_MAX) state.omitted++
     else state.problems.push({ line: state.line, ...(market === undefined ? {} : { market }), message })
@@ -212,8 +218,8 @@ export class PostPublisher implements Publisher {
   }
 }
 
-function without(markets: ReadonlySet<string>, failed: string): ReadonlySet<string> {
-  return new Set([...markets].filter((market) => market !== failed))
+function without(markets: ReadonlySet<string>, failed: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...markets].filter((market) => !failed.has(market)))
 }
 
 /** A body's lines, without their ends. A last line needs none. */

@@ -333,22 +333,34 @@ describe('POST /publish', () => {
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
-  it.each([
-    ['503 when another process leads', () => stage.ingest.close('another process leads'), 503, 'unavailable'],
-    ['503 after 15 seconds without a message', () => stage.clock.advance(15_000), 503, 'unavailable'],
-    ['403 when access is taken away', () => stage.change('engine', { enabled: false }), 403, 'disabled'],
-  ] as const)('a POST in progress is answered %s', async (_what, end, status, code) => {
+  /** A POST during whose body `change` is called, when the first line has made the book live. */
+  function postAround(change: () => void) {
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {
         controller.enqueue(Buffer.from(`${lines(engine.snapshot())}\n`))
         await stage.until('the book', () => stage.market('BTCUSD').state === 'live')
-        end()
+        change()
         controller.enqueue(Buffer.from(`${lines(engine.step())}\n`))
         controller.close()
       },
     })
     const headers = { authorization: 'Bearer engine', 'content-type': 'application/x-ndjson' }
-    const response = await fetch(`${stage.url}/publish`, { method: 'POST', headers, body, duplex: 'half' })
+    return fetch(`${stage.url}/publish`, { method: 'POST', headers, body, duplex: 'half' })
+  }
+
+  it('a POST in progress publishes no market that is taken from its client meanwhile', async () => {
+    const response = await postAround(() => stage.change('engine', { markets: ['ETHUSD'] }))
+    const problem = { line: 2, market: 'BTCUSD', message: 'the client may not publish this market' }
+    expect((await answerOf(response)).problems).toEqual([problem])
+    expect(stage.market('BTCUSD').state).toBe('lost')
+  })
+
+  it.each([
+    ['503 when another process leads', () => stage.ingest.close('another process leads'), 503, 'unavailable'],
+    ['503 after 15 seconds without a message', () => stage.clock.advance(15_000), 503, 'unavailable'],
+    ['403 when access is taken away', () => stage.change('engine', { enabled: false }), 403, 'disabled'],
+  ] as const)('a POST in progress is answered %s', async (_what, end, status, code) => {
+    const response = await postAround(end)
     expect([response.status, (await answerOf(response)).code]).toEqual([status, code])
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
