@@ -191,5 +191,5 @@ function publicSettings(config: Config) {
 }
 
 function scopesOf(config: Config): readonly Scope[] {
-  return servedScopes(config['rest.sandbox'], takesPublications(config.markets, config))
+  return servedScopes(config['rest.sandbox'], takesPublications(config))
 }

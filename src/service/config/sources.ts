@@ -80,14 +80,11 @@ interface IngestSettings {
 }
 
 /**
- * Whether engines can publish to the service: to this process, or to one with the role `feed`, whose markets alone
- * appear in this process's settings.
+ * Whether engines can publish to the service: to this process, or perhaps to one with the role `feed`. Its listener is
+ * unknown here, and a reload may add the first market that is published to it.
  */
-export function takesPublications(
-  configured: readonly ConfiguredMarket[],
-  { roles, 'ingest.port': port }: IngestSettings,
-): boolean {
-  return port !== '' || (!hasRole({ roles }, 'feed') && configured.some(({ sources }) => sources.some(isIngested)))
+export function takesPublications({ roles, 'ingest.port': port }: IngestSettings): boolean {
+  return port !== '' || !hasRole({ roles }, 'feed')
 }
 
 /**

@@ -16,7 +16,7 @@ export const INGEST_SETTINGS = {
     min: 0,
     max: 65_535,
     meaning:
-      'ingest listener’s port (0 = any free port). Engines publish the markets with the source `ingest` to it. Empty = no listener and no scope `exchange:publish_marketdata`',
+      'ingest listener’s port (0 = any free port). Engines publish the markets with the source `ingest` to it. Empty = no listener and, with the role `feed`, no scope `exchange:publish_marketdata`',
   }),
   'ingest.tls.cert_file': text({
     initial: '',
