@@ -42,6 +42,7 @@ EXPOSE 8080
 # The signal that starts the drain.
 STOPSIGNAL SIGTERM
 # Whether the event loop runs. A node that waits for its store is healthy: a restart would not help.
+# It reads no settings file, so another port of the operator listener is set as TIDEGATE_OPERATOR_PORT.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.TIDEGATE_OPERATOR_PORT || 8081) + '/livez').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/opt/tidegate/dist/main.js"]
 CMD ["serve"]
