@@ -65,6 +65,9 @@ export class GatewayProcesses implements ServedConnections {
         },
         counted: (counts: ConnectionCounts) => this.#count(counted, counts),
         used: (rows: readonly UsageRow[]) => options.meter.add(rows),
+        measured: (metrics: MetricsSnapshot) => {
+          counted.metrics = metrics
+        },
         usageLost: options.onUsageLost,
         ended: () => {
           ends.inc()

@@ -57,5 +57,7 @@ export type FromGatewayProcess =
   | { readonly type: 'counts'; readonly counts: ConnectionCounts }
   | UsageMessage
   | { readonly type: 'drained' }
+  /** It ends, because of what it counted last. */
+  | { readonly type: 'metrics'; readonly metrics: MetricsSnapshot }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | EventRequest

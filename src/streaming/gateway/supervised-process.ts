@@ -9,6 +9,7 @@ import type { UsageRow } from '../../access/metering/meter.ts'
 import { PIPE_DESCRIPTOR } from '../../platform/base/child-process.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
+import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
 import type { BusExport } from '../links/bus-export.ts'
 import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../links/bus-requests.ts'
 import { PipeLink } from '../links/link-pipe.ts'
@@ -52,6 +53,8 @@ export interface ProcessEvents {
   ready(): void
   counted(counts: ConnectionCounts): void
   used(rows: readonly UsageRow[]): void
+  /** Its last metrics. */
+  measured(metrics: MetricsSnapshot): void
   /** It has ended, and its usage since this wall-clock time was not reported. */
   usageLost(sinceMilliseconds: number): void
   /** It has ended without being stopped, and its connections with it. */
@@ -234,6 +237,9 @@ export class SupervisedProcess {
       case 'drained':
         this.#hasDrained = true
         this.#onDrained?.()
+        break
+      case 'metrics':
+        this.#events.measured(message.metrics)
         break
       case 'answer':
         this.#questions.get(message.number)?.(message.answer)

@@ -232,6 +232,16 @@ describe('the metrics of all processes', () => {
   })
 })
 
+test('what a process counts last, and ends for, stays in the sums', async () => {
+  const registry = createMetricsRegistry()
+  new Counter({ name: 'mismatches_total', help: 'h', registers: [registry] }).inc()
+  process(FIRST).tell({ type: 'metrics', metrics: await registry.getMetricsAsJSON() })
+  process(FIRST).end(1, null)
+  const measuring = processes.measure()
+  clock.advance(1_000)
+  expect(await metricsText((await measuring).metrics)).toContain('mismatches_total 1')
+})
+
 describe('a process that does not answer', () => {
   test('a process that does not answer for three seconds is asked nothing, and not counted as ready', async () => {
     process(FIRST).isFrozen = true

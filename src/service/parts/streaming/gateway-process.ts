@@ -59,7 +59,7 @@ async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<v
     others,
     onCount: (holders) => others.changed(holders, hub),
   })
-  auditFollowed(parts, hub)
+  auditFollowed(parts, hub, async () => send({ type: 'metrics', metrics: await metrics.getMetricsAsJSON() }))
   const reload = createReload(parts, { replicas, importer, hub })
   const pipe = new Socket({ fd: PIPE_DESCRIPTOR, readable: true, writable: true })
   const link: PipeLink = new PipeLink(pipe, (name, bytes) => {

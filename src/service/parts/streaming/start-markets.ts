@@ -106,15 +106,21 @@ export function startSelfAudit({ clock, log, metrics, lifecycle }: MarketParts, 
 /**
  * Audits the markets whose sequencers run in the process that started this one: subscribers' data is compared with the
  * replica's book. A difference ends this process, because the next one starts without it.
+ * @param reportMetrics called before: the difference has just been counted
  */
-export function auditFollowed({ clock, log, metrics }: Pick<MarketParts, 'clock' | 'log' | 'metrics'>, hub: Hub): void {
+export function auditFollowed(
+  { clock, log, metrics }: Pick<MarketParts, 'clock' | 'log' | 'metrics'>,
+  hub: Hub,
+  reportMetrics: () => Promise<void>,
+): void {
   const audited = (stream: MarketStream): AuditedMarket => ({
     stream,
     sequencer: {
       get settledBook() {
         return stream.replica.liveBook
       },
-      startOver(reason) {
+      async startOver(reason) {
+        await reportMetrics()
         throw new Error(`${stream.symbol}: ${reason}`)
       },
     },
