@@ -85,8 +85,8 @@ Each setting takes its value from the first of these sources that contains it:
 3. the YAML file of \`--config FILE\`, or else of the variable \`TIDEGATE_CONFIG\`, nested (\`http: {port: 0}\`) or flat (\`http.port: 0\`);
 4. the default.
 
-SIGHUP makes a running service reload all sources, with the same flags. It applies *Live* keys at once and reads the public
-and ingest listeners’ certificates again. The log names other changed keys, which keep their values until the next start.
+SIGHUP makes a running service reload all sources, with the same flags. It applies *Live* keys at once and reads all
+listeners’ certificates again. The log names other changed keys, which keep their values until the next start.
 A configuration with a problem changes nothing, and the log contains the reason. The same applies to a file that looks
 truncated: an empty one that would change values, or one without markets while the service has some (to serve none,
 restart). Markets are added and removed without closing a connection. The subscribers of a removed or changed market get
