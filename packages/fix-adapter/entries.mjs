@@ -71,8 +71,10 @@ export class Entries {
     const { keyedBy } = this.#settings
     for (const fields of entries) {
       const type = fields.get(269) ?? this.#typeOfOrder(fields)
+      // FIX lets changes and deletions name only 278. If they were skipped, deleted levels would stay in the book.
+      if (type === undefined) throw new FeedFault('MDEntryType is missing, and the entry names no known order')
       if (type === EMPTY_BOOK) this.replace([])
-      const side = SIDES.get(type ?? '')
+      const side = SIDES.get(type)
       if (side === undefined) continue
       if (keyedBy === 'position') this.#changePosition(fields, side)
       else if (keyedBy === 'order') this.#changeOrder(fields, side)

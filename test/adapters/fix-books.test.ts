@@ -117,6 +117,21 @@ describe('a book by order', () => {
   })
 })
 
+describe('a book by price', () => {
+  it('a book by price is requested again after a deletion that names only an identifier', async () => {
+    const first = [level(undefined, 0, '100', '1', [278, 'a']), level(undefined, 1, '101', '4', [278, 'b'])]
+    const { ingest, book, acceptor, send } = await start(first)
+    await ingest.until('the book', () => book.snapshots === 1)
+    expect(
+      await send([
+        [279, 2],
+        [278, 'a'],
+      ]),
+    ).toEqual(['1@100', '4@101'])
+    expect([book.snapshots, acceptor.of('V').length]).toEqual([2, 3])
+  })
+})
+
 describe('the trading state', () => {
   const first = [level(undefined, 0, '100', '1'), level(undefined, 0, '99', '2'), level(undefined, 1, '101', '4')]
 
