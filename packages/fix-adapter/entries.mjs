@@ -106,7 +106,8 @@ export class Entries {
   #addOrder(fields, side) {
     const key = idOf(fields)
     if (this.#book.get(key) !== undefined) throw new FeedFault(`the order ${key} is added twice`)
-    this.#book.set(key, { side, ...this.#level(fields) })
+    const level = this.#level(fields)
+    if (level.amount !== '0') this.#book.set(key, { side, ...level })
   }
 
   /** @param {Fields} fields @param {Side} side */

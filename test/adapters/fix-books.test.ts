@@ -98,6 +98,14 @@ describe('a book by order', () => {
     expect([book.snapshots, acceptor.of('V')[0]?.get(266)]).toEqual([1, 'N'])
   })
 
+  it('a book by order is published without the orders that have no amount', async () => {
+    const empty = level(undefined, 0, '99', '0.00', id('c'))
+    const { ingest, book, send } = await start([...first, empty], { keyedBy: 'order' })
+    await ingest.until('the book', () => book.snapshots === 1)
+    expect(await send(level(0, 1, '101', '0', id('d')), level(0, 1, '102', '5', id('e')))).toEqual(['3@100', '5@102'])
+    expect(book.snapshots).toBe(1)
+  })
+
   it.each([
     [
       'an unknown order',
