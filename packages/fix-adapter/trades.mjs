@@ -13,7 +13,12 @@ const REMEMBERED_MAX = 20_000
 const TRADE = '2'
 
 /**
- * @typedef {{ priceDecimals: number, amountDecimals: number, tradeSideTag: number }} TradeSettings
+ * @typedef {object} TradeSettings
+ * @property {number} priceDecimals
+ * @property {number} amountDecimals
+ * @property {number} tradeSideTag
+ * @property {'incremental' | 'full'} refresh
+ *
  * @typedef {object} Trades
  * @property {Execution[]} executions In order, without those seen before.
  * @property {string | undefined} missed Why a trade could not be published.
@@ -38,14 +43,18 @@ export class TradeReader {
   read(entries, { time, prefix }) {
     /** @type {Trades} */
     const trades = { executions: [], missed: undefined }
+    /** @type {Set<string>} */
+    const unnamed = new Set()
     for (const [index, fields] of entries.entries()) {
       if (fields.get(269) !== TRADE) continue
       if ((fields.get(279) ?? '0') !== '0') {
         trades.missed ??= 'the engine changed or deleted a trade that was published'
         continue
       }
-      const id = fields.get(1003) ?? fields.get(278) ?? `${prefix}-${index}`
-      if (this.#remember(id)) continue
+      const named = fields.get(1003) ?? fields.get(278)
+      const id = named ?? `${prefix}-${index}`
+      // Each full refresh repeats the trades of the one before.
+      if (this.#remember(named ?? (this.#settings.refresh === 'full' ? this.#content(fields, unnamed) : id))) continue
       const execution = this.#execution(id, fields, time)
       if (execution === undefined)
         trades.missed ??= 'the engine sent a trade without a usable price, amount or identifier'
@@ -72,10 +81,22 @@ export class TradeReader {
     }
   }
 
-  /** Returns whether the identifier was seen before. @param {string} id */
-  #remember(id) {
-    if (this.#seen.has(id)) return true
-    this.#seen.add(id)
+  /**
+   * What distinguishes a trade without an identifier: its fields, and its place among equal ones in the message.
+   * @param {Fields} fields @param {Set<string>} others In the message. The trade is added.
+   */
+  #content(fields, others) {
+    const tags = [270, 271, 272, 273, this.#settings.tradeSideTag]
+    let content = tags.map((tag) => fields.get(tag)).join('|')
+    while (others.has(content)) content += '|'
+    others.add(content)
+    return content
+  }
+
+  /** Returns whether a trade with this key was seen before. @param {string} key */
+  #remember(key) {
+    if (this.#seen.has(key)) return true
+    this.#seen.add(key)
     if (this.#seen.size > REMEMBERED_MAX) this.#seen.delete(/** @type {string} */ (this.#seen.values().next().value))
     return false
   }
