@@ -26,8 +26,8 @@ const TRADE = '2'
 
 export class TradeReader {
   #settings
-  /** @type {Set<string>} */
-  #seen = new Set()
+  /** By identifier, or what stands for one: price, amount and date. @type {Map<string, string>} */
+  #seen = new Map()
 
   /** @param {TradeSettings} settings */
   constructor(settings) {
@@ -52,10 +52,12 @@ export class TradeReader {
         continue
       }
       const named = fields.get(1003) ?? fields.get(278)
-      const id = named ?? `${prefix}-${index}`
+      const made = `${prefix}-${index}`
       // Each full refresh repeats the trades of the one before.
-      if (this.#remember(named ?? (this.#settings.refresh === 'full' ? this.#content(fields, unnamed) : id))) continue
-      const execution = this.#execution(id, fields, time)
+      const key = named ?? (this.#settings.refresh === 'full' ? this.#content(fields, unnamed) : made)
+      const isKnown = this.#seen.has(key)
+      if (this.#remember(key, fields)) continue
+      const execution = this.#execution(isKnown ? made : (named ?? made), fields, time)
       if (execution === undefined)
         trades.missed ??= 'the engine sent a trade without a usable price, amount or identifier'
       else trades.executions.push(execution)
@@ -93,11 +95,20 @@ export class TradeReader {
     return content
   }
 
-  /** Returns whether a trade with this key was seen before. @param {string} key */
-  #remember(key) {
-    if (this.#seen.has(key)) return true
-    this.#seen.add(key)
-    if (this.#seen.size > REMEMBERED_MAX) this.#seen.delete(/** @type {string} */ (this.#seen.values().next().value))
+  /**
+   * Returns whether this trade was seen before. An engine may begin its identifiers again, as every day: with another
+   * price, amount or date, it is another trade.
+   * @param {string} key @param {Fields} fields
+   */
+  #remember(key, fields) {
+    const content = `${fields.get(270)} ${fields.get(271)} ${fields.get(272) ?? ''}`
+    const known = this.#seen.get(key)
+    // An entry without a date may repeat one with it.
+    if (known?.startsWith(content) || (known !== undefined && content.startsWith(known))) return true
+    // As the newest, also where the key is known.
+    this.#seen.delete(key)
+    this.#seen.set(key, content)
+    if (this.#seen.size > REMEMBERED_MAX) this.#seen.delete(/** @type {string} */ (this.#seen.keys().next().value))
     return false
   }
 }

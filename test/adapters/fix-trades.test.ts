@@ -44,3 +44,27 @@ it('a trade without an identifier is published once, however many full refreshes
   expect(book.executions.map(({ price }) => price)).toEqual(['100', '100', '100.01'])
   expect(new Set(book.executions.map(({ id }) => id)).size).toBe(3)
 })
+
+it('a trade whose identifier the engine used on an earlier day is published, with an identifier of its own', async () => {
+  const { own, book, ...stage } = await start()
+  const trade = own.trade(10_000, 1)
+  const withField = (changed: number, text: string) =>
+    trade.map(([tag, value]) => [tag, tag === changed ? text : value] as const)
+  const undated = trade.filter(([tag]) => tag !== 272)
+  for (const repeated of [
+    trade,
+    undated,
+    withField(272, '20261124'),
+    withField(272, '20261124'),
+    withField(270, '99.5'),
+  ])
+    stage.send(SYMBOL, [repeated])
+  stage.send(SYMBOL, [own.set('buy', 9_999, 8)])
+  await stage.settled()
+  expect(book.executions.map(({ price, executed_at }) => [price, executed_at?.slice(0, 10)])).toEqual([
+    ['100', '2026-11-23'],
+    ['100', '2026-11-24'],
+    ['99.5', '2026-11-23'],
+  ])
+  expect(book.executions[0]?.id).toBe('BTC/USD-1')
+})
