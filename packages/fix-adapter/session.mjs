@@ -310,6 +310,9 @@ export class Session {
 
   #tick() {
     const now = this.#clock.now()
+    // The clock may have been set back: later times would hide the engine's silence.
+    this.#sentMilliseconds = Math.min(this.#sentMilliseconds, now)
+    this.#receivedMilliseconds = Math.min(this.#receivedMilliseconds, now)
     const heartbeatMilliseconds = this.#settings.heartbeatSeconds * 1_000
     if (now - this.#sentMilliseconds >= heartbeatMilliseconds) this.#write('0', [])
     const silence = this.#isPaused ? 0 : now - this.#receivedMilliseconds

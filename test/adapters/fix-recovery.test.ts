@@ -156,6 +156,19 @@ describe('requests and answers', () => {
   })
 })
 
+describe('the session', () => {
+  it('the FIX session notices a silent engine also after the clock was set back', async () => {
+    const { acceptor, book, clock, log, ...stage } = await start({ fix: { heartbeatSeconds: 10 } })
+    acceptor.isAnswering = false
+    clock.stepWall(-3_600_000)
+    await stage.pass(30_000)
+    acceptor.isAnswering = true
+    expect(log.some((line) => line.includes('the engine does not answer'))).toBe(true)
+    await stage.passUntil('the second epoch', () => book.epochs.length > 1)
+    await stage.settled()
+  })
+})
+
 describe('Tidegate', () => {
   it.each(['the book is lost', 'a new epoch begins'])(
     'Tidegate is sent a rejected market again half a minute later, even if in the meantime %s',
