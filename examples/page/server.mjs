@@ -32,7 +32,8 @@ const FILES = { '/page.js': 'text/javascript', '/page.css': 'text/css' }
 
 const server = createServer(async (request, response) => {
   response.setHeader('content-security-policy', POLICY)
-  const { pathname } = new URL(request.url, 'http://localhost')
+  // Not with `new URL`, which throws for a path such as `//`.
+  const [pathname] = request.url.split('?')
   if (pathname === '/') {
     response.setHeader('content-type', 'text/html; charset=utf-8').end(page)
   } else if (pathname === '/stream-token' && request.method === 'POST') {

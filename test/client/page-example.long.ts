@@ -57,6 +57,8 @@ it.skipIf(CHROMIUM.isSkipped)(titleWith('the page shows a live book', CHROMIUM, 
     }
     await context.close()
   }
+  // Such a path is no URL by itself, and must not end the server.
+  expect((await fetch(`${address}/`)).status).toBe(404)
   const refused = await fetch(`${address}stream-token`, { method: 'POST' })
   expect(refused.status).toBe(403)
 })
