@@ -58,11 +58,11 @@ function fixOf(reader, environment) {
   const username = reader.text('username', '')
   const password = reader.secret('password_file', environment[SECRET_OF_FIX], undefined)
   const isTls = reader.flag('tls', false)
-  const caFile = reader.path('tls_ca_file')
+  const ca = reader.content('tls_ca_file')
   const fix = {
     host: reader.text('host'),
     port: reader.integer('port', undefined, 1, 65_535),
-    tls: isTls ? (caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) : undefined,
+    tls: isTls ? (ca === undefined ? {} : { ca }) : undefined,
     version: /** @type {SessionSettings['version']} */ (reader.oneOf('version', ['FIX.4.4', 'FIXT.1.1'])),
     senderCompId: reader.text('sender_comp_id'),
     targetCompId: reader.text('target_comp_id'),
@@ -203,6 +203,16 @@ class Reader {
     return text === '' ? undefined : resolve(this.#folder, text)
   }
 
+  /** The named file's content. @param {string} member @returns {string | undefined} */
+  content(member) {
+    const file = this.path(member)
+    try {
+      return file === undefined ? undefined : readFileSync(file, 'utf8')
+    } catch (error) {
+      return fail(this.#of(member), /** @type {NodeJS.ErrnoException} */ (error).code ?? 'cannot be read')
+    }
+  }
+
   /**
    * The named file's content without its line end, or the value from the environment.
    * @param {string} member
@@ -210,15 +220,7 @@ class Reader {
    * @param {string | undefined} requiredName The variable to name where there is neither.
    */
   secret(member, fromEnvironment, requiredName) {
-    const file = this.path(member)
-    let secret = fromEnvironment
-    if (file !== undefined) {
-      try {
-        secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-      } catch (error) {
-        fail(this.#of(member), /** @type {NodeJS.ErrnoException} */ (error).code ?? 'cannot be read')
-      }
-    }
+    const secret = this.content(member)?.replace(/\r?\n$/, '') ?? fromEnvironment
     if (requiredName !== undefined && (secret ?? '') === '') fail(this.#of(member), `or ${requiredName} must be set`)
     if (secret !== undefined && !/^[ -~]+$/.test(secret)) fail(this.#of(member), 'must be one line of printable ASCII')
     return secret

@@ -106,6 +106,7 @@ describe('the FIX adapter', () => {
       [{ ...right, fix: { ...right.fix, port: 0 } }, 'fix: port must be an integer from 1 to 65535'],
       [{ ...right, fix: { ...right.fix, version: 'FIX.4.2' } }, 'fix: version must be one of FIX.4.4, FIXT.1.1'],
       [{ ...right, fix: { ...right.fix, password_file: 'none' } }, 'fix: password_file ENOENT'],
+      [{ ...right, fix: { ...right.fix, tls: true, tls_ca_file: 'none' } }, 'fix: tls_ca_file ENOENT'],
       [{ ...right, markets: [] }, 'markets: at least one is needed'],
       [{ ...right, markets: [market, market] }, 'markets: two have the same market'],
       [
