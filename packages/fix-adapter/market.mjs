@@ -129,7 +129,8 @@ export class Market {
       this.#stateRequestId = `${this.#requestId}-state`
       this.#requestState(this.#stateRequestId, '1')
     }
-    this.#timer = this.#means.clock.schedule(REFRESH_MILLISECONDS, () => this.fault('the engine sends no book'))
+    const expire = () => this.fault(`the engine ${this.#isLoaded ? 'reports no trading state' : 'sends no book'}`)
+    this.#timer = this.#means.clock.schedule(REFRESH_MILLISECONDS, expire)
   }
 
   /**

@@ -111,6 +111,17 @@ describe('requests and answers', () => {
     expect([book.snapshots, book.executions.length, book.missed]).toEqual([2, 0, 1])
   })
 
+  it('the FIX adapter reports that the trading state is missing when the engine sends only the book', async () => {
+    const stage = await startStage({ market: { securityStatus: true } })
+    stages.push(stage)
+    const { acceptor, log } = stage
+    await acceptor.until('the request', () => acceptor.of('e').length === 1)
+    acceptor.admin('1', [[112, 'the book was read']])
+    await acceptor.until('the heartbeat', () => acceptor.of('0').some(({ get }) => get(112) === 'the book was read'))
+    await stage.pass(10_000)
+    expect(log.find((line) => line.includes('the book is lost'))).toContain('the engine reports no trading state')
+  })
+
   it('the FIX adapter trusts no book between a repeated request and its answer', async () => {
     const { acceptor, own, book, ...stage } = await start()
     const { onSubscribe } = acceptor
