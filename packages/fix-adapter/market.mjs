@@ -3,7 +3,7 @@
  * trusted only while the engine's messages prove it. After a gap, a fault or a disconnection it is lost, and a new
  * subscription restores it. Trades are published in the meantime too.
  */
-import { backoffMilliseconds } from '../publisher/runtime.mjs'
+import { backoffMilliseconds, printable } from '../publisher/runtime.mjs'
 import { Book } from './book.mjs'
 import { Entries, FeedFault } from './entries.mjs'
 import { TradeReader } from './trades.mjs'
@@ -208,7 +208,8 @@ export class Market {
       this.#isLoaded = isLoaded
     } catch (error) {
       if (!(error instanceof FeedFault)) throw error
-      fault = error.message
+      // It may contain the engine's text.
+      fault = printable(error.message)
       // Before the trades, which are then published without the book.
       this.lose(fault)
     }

@@ -165,7 +165,7 @@ export class Session {
       case '2':
         return this.#onResendRequest(message)
       case '3':
-        this.#log('warn', 'the engine rejects a message', { ref: message.get(45), reason: textOf(message) })
+        this.#log('warn', 'the engine rejects a message', { ref: message.count(45), reason: textOf(message) })
         return this.#listener.onMessage(message)
       case '4':
         return this.#onGapFill(message, seq)

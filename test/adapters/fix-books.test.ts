@@ -98,6 +98,13 @@ describe('a book by order', () => {
     expect([book.snapshots, acceptor.of('V')[0]?.get(266)]).toEqual([1, 'N'])
   })
 
+  it('a book by order that is lost through an order with control characters is reported without them', async () => {
+    const { ingest, book, log, send } = await start(first, { keyedBy: 'order' })
+    await ingest.until('the book', () => book.snapshots === 1)
+    await send([[279, 1], [269, 0], [280, '\u009b2Jx'], id('c'), [271, '1']])
+    expect(log.find((line) => line.includes('the book is lost'))).toContain('the order ?2Jx is unknown')
+  })
+
   it('a book by order is published without the orders that have no amount', async () => {
     const empty = level(undefined, 0, '99', '0.00', id('c'))
     const { ingest, book, send } = await start([...first, empty], { keyedBy: 'order' })
