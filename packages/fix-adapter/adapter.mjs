@@ -158,7 +158,6 @@ export class FixAdapter {
   }
 
   #onLoggedOn() {
-    this.#failures = 0
     const time = new Date(this.#clock.now()).toISOString().replaceAll(/[-:.]/g, '')
     this.#epoch = `fix-${time}-${randomBytes(2).toString('hex')}`
     this.#log('info', 'logged on to the FIX engine', { epoch: this.#epoch })
@@ -222,6 +221,8 @@ export class FixAdapter {
    * @param {string} time
    */
   #onEntries(message, time) {
+    // Not the logon: an engine may end each session right after it.
+    this.#failures = 0
     const requestId = message.get(262)
     const about = { time, requestId, prefix: `${this.#epoch}-${message.get(34)}` }
     const entries = message.entries(268)

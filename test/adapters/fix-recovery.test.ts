@@ -168,6 +168,21 @@ describe('requests and answers', () => {
 })
 
 describe('the session', () => {
+  it('the FIX session waits longer before each logon while the engine ends each session after the logon', async () => {
+    const stage = await startStage({
+      prepare: ({ acceptor }) => {
+        acceptor.onSubscribe = () => acceptor.admin('5', [[58, 'not entitled']])
+      },
+    })
+    stages.push(stage)
+    await stage.acceptor.until('twelve logons', () => stage.acceptor.logons >= 12)
+    const waits = stage.log
+      .map((line) => JSON.parse(line) as { message: string; retry_milliseconds: number })
+      .filter(({ message }) => message === 'not connected to the FIX engine')
+    // The first wait is at most half a second, the eleventh up to 30 seconds.
+    expect(Math.max(...waits.map((wait) => wait.retry_milliseconds))).toBeGreaterThan(500)
+  })
+
   it('the FIX session notices a silent engine also after the clock was set back', async () => {
     const { acceptor, book, clock, log, ...stage } = await start({ fix: { heartbeatSeconds: 10 } })
     acceptor.isAnswering = false
