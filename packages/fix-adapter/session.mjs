@@ -114,7 +114,9 @@ export class Session {
     if (!this.#isLoggedOn) return this.#end('stopped')
     this.#isLoggingOut = true
     this.#write('5', [])
-    this.#limit(LOGOUT_MILLISECONDS, 'no answer to the logout')
+    // Not by `#limit`, whose timer a resend cancels or replaces. Heartbeats are over.
+    this.#tickTimer?.cancel()
+    this.#tickTimer = this.#clock.schedule(LOGOUT_MILLISECONDS, () => this.#end('no answer to the logout'))
   }
 
   /** The socket was closed: stops all timers. */

@@ -183,6 +183,23 @@ describe('the session', () => {
     expect(Math.max(...waits.map((wait) => wait.retry_milliseconds))).toBeGreaterThan(500)
   })
 
+  it('the FIX session ends two seconds after its logout although missing messages arrive in the meantime', async () => {
+    const { acceptor, adapter, own, log, requestId, ...stage } = await start()
+    acceptor.isAnswering = false
+    acceptor.lose('X', incremental(SYMBOL, requestId(SYMBOL), [own.trade(10_000, 1)]))
+    acceptor.send('X', incremental(SYMBOL, requestId(SYMBOL), [own.set('buy', 9_999, 8)]))
+    await acceptor.until('the resend request', () => acceptor.of('2').length === 1)
+    const stopped = adapter.stop()
+    await acceptor.until('the logout', () => acceptor.of('5').length === 1)
+    acceptor.repeat(acceptor.lastSeq - 1)
+    acceptor.repeat(acceptor.lastSeq)
+    // The resend is complete.
+    await acceptor.until('the new subscription', () => acceptor.of('V').length === 3)
+    await stage.pass(2_000)
+    await stopped
+    expect(log.some((line) => line.includes('no answer to the logout'))).toBe(true)
+  })
+
   it('the FIX session notices a silent engine also after the clock was set back', async () => {
     const { acceptor, book, clock, log, ...stage } = await start({ fix: { heartbeatSeconds: 10 } })
     acceptor.isAnswering = false
