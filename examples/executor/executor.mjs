@@ -7,7 +7,7 @@
  * after a restart.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
 const PORT = Number(process.env.PORT ?? 9090)
@@ -24,19 +24,19 @@ if (keys.length === 0) throw new Error('set TIDEGATE_WEBHOOK_SECRET to the secre
 
 /** By webhook-id: the body of the first request, and the response to it. */
 const results = new Map()
-try {
-  for (const line of readFileSync(FILE, 'utf8').split('\n').filter(Boolean)) {
-    const { id, ...result } = JSON.parse(line)
-    results.set(id, result)
-  }
-} catch (error) {
-  if (error.code !== 'ENOENT') throw error
+const file = openSync(FILE, 'a+', 0o600)
+const kept = readFileSync(file)
+// A crash can cut the last line. Nobody got its result.
+const end = kept.lastIndexOf('\n') + 1
+if (end < kept.length) ftruncateSync(file, end)
+for (const line of kept.toString('utf8', 0, end).split('\n').filter(Boolean)) {
+  const { id, ...result } = JSON.parse(line)
+  results.set(id, result)
 }
-const file = openSync(FILE, 'a', 0o600)
 
 /** Writes the result to the disk before it is returned to any caller. */
 function keep(id, result) {
-  writeSync(file, `${JSON.stringify({ id, ...result })}\n`)
+  writeFileSync(file, `${JSON.stringify({ id, ...result })}\n`)
   fsyncSync(file)
   results.set(id, result)
 }

@@ -261,6 +261,8 @@ it('check-executor reports that nothing was paid twice when the example was rest
     `,
   )
   const restart = `sh "${join(folder, 'restart')}" 2>/dev/null`
+  // As a crash in the middle of a line leaves it.
+  writeFileSync(join(folder, 'restarted.jsonl'), '{"id":"cut","body":"{')
   execSync(restart)
   try {
     const url = `http://127.0.0.1:${port}/`
