@@ -45,6 +45,8 @@ export async function readContent(
   const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
   const receiptKeys = await readReceiptKeys(db, encryptionKey)
   const plansBefore = await readPlans(db)
+  // Before the clients: revoking all a client's tokens deletes the single revocations that this covers.
+  const revokedTokens = await readRevokedTokens(db)
   const tables = db.tables<AuthTables>()
   const secrets = await readPages(
     (after) => {
@@ -72,7 +74,6 @@ export async function readContent(
   )
   // A customer or client read in between may have a plan that was made, or deleted, in between.
   const plans = new Map([...plansBefore, ...(await readPlans(db))].map((plan) => [plan.name, plan]))
-  const revokedTokens = await readRevokedTokens(db)
   return {
     version,
     content: {

@@ -212,6 +212,32 @@ describe('a directory change', () => {
       expect(follower.directory.client(client.client_id)?.enabled, `read ${at}`).toBe(at % 2 === 0)
     }
   })
+
+  it("a revoked token stays revoked when all its client's tokens are revoked during a full reload, at whatever point of it", async () => {
+    for (let at = 1; at <= 8; at++) {
+      const { client_id: clientId, customer_id: customerId } = await newClient()
+      const tokenId = randomUUID()
+      await revoke(clientId, tokenId)
+      const follower = await follow()
+      const token = { tokenId, clientId, customerId, keyId: '', issuedAtSeconds: Math.floor(Date.now() / 1000) }
+      const verdicts: boolean[] = []
+      follower.directory.onChange(() => verdicts.push(follower.directory.isRevoked(token)))
+      const writes: Promise<unknown>[] = []
+      follower.clock.advance(SECOND)
+      follower.reads = 0
+      follower.onRead = (read) => {
+        if (read === at) writes.push(write((transaction) => revokeClientTokens(transaction, 'test', clientId)))
+      }
+      follower.reconnect()
+      await follower.loader.refresh()
+      follower.onRead = undefined
+      expect(writes, `read ${at}`).toHaveLength(1)
+      await Promise.all(writes)
+      await follower.settle()
+      expect(follower.directory.client(clientId)?.tokensValidFromSeconds, `read ${at}`).toBeDefined()
+      expect(new Set(verdicts), `read ${at}`).toEqual(new Set([true]))
+    }
+  })
 })
 
 describe('the directory is reloaded in full', () => {
