@@ -42,17 +42,18 @@ export class ConsoleSetup {
   async prepare(): Promise<void> {
     const { db, log } = this.#options
     const token = this.#present()
-    const link = await db.transaction<OperatorTables, NewLink | 'kept' | undefined>(async (transaction) => {
+    const isHere = await db.transaction<OperatorTables, boolean>(async (transaction) => {
       await lockFirstLink(transaction)
       const now = this.#now()
-      if (await hasAdmin(transaction)) return undefined
-      if (token !== undefined && (await hasFirstLink(transaction, now, token))) return 'kept'
+      if (await hasAdmin(transaction)) return false
+      if (token !== undefined && (await hasFirstLink(transaction, now, token))) return true
       // The link is in another node's data folder.
-      if (await hasFirstLink(transaction, now)) return undefined
-      return await this.#create(transaction, { actor: SERVICE, issuers: [] })
+      if (await hasFirstLink(transaction, now)) return false
+      // Before the commit: a stored link without its file would keep every start from making another for a day.
+      this.#write(await this.#create(transaction, { actor: SERVICE, issuers: [] }))
+      return true
     })
-    if (link === undefined) return this.remove()
-    if (link !== 'kept') this.#write(link)
+    if (!isHere) return this.remove()
     log.info({ file: this.#file }, 'no admin has been set up: the link in this file does it, once')
   }
 

@@ -1,6 +1,6 @@
 /** How people sign in, what their sessions may do, and how they end. */
 import { createHmac } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EncryptionKey } from '../../../src/access/clients/encryption-key.ts'
 import type { OperatorTables } from '../../../src/access/operators/tables.ts'
@@ -395,6 +395,21 @@ describe('the first admin', () => {
       expect(codeOf(await fresh.ask('POST', '/operators/setup-link', {}))).toEqual([409, 'invalid_state'])
       await fresh.setup.prepare()
       expect(existsSync(fresh.setupFile)).toBe(false)
+    } finally {
+      await fresh.close()
+    }
+  })
+
+  it('the first admin gets the link from the next start when the file could not be written at the first one', async () => {
+    const fresh = await openOperatorNode()
+    try {
+      // A folder in the place of the temporary file stands for a full disk.
+      mkdirSync(`${fresh.setupFile}.new`)
+      await expect(fresh.setup.prepare()).rejects.toThrow()
+      rmdirSync(`${fresh.setupFile}.new`)
+      await fresh.setup.prepare()
+      const token = readFileSync(fresh.setupFile, 'utf8').trim().split('#setup=')[1] as string
+      expect((await Person.setUp(fresh, token, 'ada')).answer.status).toBe(200)
     } finally {
       await fresh.close()
     }
