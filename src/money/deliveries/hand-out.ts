@@ -1,10 +1,12 @@
 /**
  * Hands out due deliveries to a claiming executor or to the webhook sender. A person may also claim a single delivery.
  * A delivery has one holder at a time, and each hand-out has a new attempt number. When a claim ends without a result,
- * the delivery is handed out again. The gates are read in the same transaction, and a stopped delivery is due again
- * after BLOCKED_SECONDS. Deliveries in states and channels from newer program versions are left to those versions.
+ * the delivery is handed out again, unless its settlement waits for a second operator. The gates are read in the same
+ * transaction, and a stopped delivery is due again after BLOCKED_SECONDS. Deliveries in states and channels from newer
+ * program versions are left to those versions.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
+import type { OperatorCallId } from '../../contract/operator-calls.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
@@ -64,6 +66,7 @@ interface Holder {
   readonly channel: DeliveryChannel
   readonly executor: string | null
   readonly is_running: boolean
+  readonly is_reported: boolean
 }
 
 /** The decision about a due delivery. */
@@ -118,10 +121,11 @@ export async function handOutOne<Tables>(
 ): Promise<boolean> {
   const row = await lockDelivery(transaction, id)
   const { rows } = await sql<Holder>`
-    select coalesce(channel, ${request.defaultChannel}) as channel, executor, ${isClaimRunning} as is_running
+    select coalesce(channel, ${request.defaultChannel}) as channel, executor, ${isClaimRunning} as is_running,
+      ${isReportedPaid} as is_reported
     from deliveries where id = ${id}
   `.execute(transaction)
-  const { channel, executor, is_running } = rows[0] as Holder
+  const { channel, executor, is_running, is_reported } = rows[0] as Holder
   const meta = { current: row.waiting_for ?? row.status, attempt: row.attempt }
   const refuse = (detail: string, current: string = meta.current): never => {
     throw new Problem('invalid_state', detail, { meta: { ...meta, current } })
@@ -130,6 +134,7 @@ export async function handOutOne<Tables>(
   if (channel !== 'manual') refuse('the delivery is sent to deliveries.webhook_url')
   if (is_running && executor === request.executor) return false
   if (is_running) refuse(`the delivery is claimed by ${executor}`)
+  if (is_reported) refuse('an operator has reported the delivery as paid: another one must confirm or decline that')
   const { verdicts } = await decide(transaction, [{ ...row, is_overdue: false }], owners.gates())
   const [verdict] = verdicts
   if (verdict?.kind === 'blocked') refuse(`the delivery waits: ${verdict.wait.detail}`, verdict.wait.waitingFor)
@@ -156,6 +161,13 @@ export async function giveUpOverdue<Tables>(
 }
 
 const isKnown = sql<boolean>`status in ('WAITING', 'CLAIMED')`
+const SETTLE: OperatorCallId = 'POST /deliveries/:id/settle'
+/** Whether one operator has reported it as paid, and a second one has not decided, or the confirmed call is not over. */
+const isReportedPaid = sql<boolean>`exists (
+  select from change_requests
+  where subject = deliveries.id::text and call = ${SETTLE} and change_requests.status in ('PENDING', 'CONFIRMED')
+    and carried_out_at is null and expires_at > clock_timestamp()
+)`
 const isOverdue = sql<boolean>`first_attempt_at <= clock_timestamp() - ${RETRY_HOURS} * interval '1 hour'`
 
 async function lockDue<Tables>(
@@ -172,6 +184,7 @@ async function lockDue<Tables>(
       and coalesce(channel, ${defaultChannel}) = ${channel}
       and ${assets ? sql<boolean>`asset = any(${assets}::text[])` : sql<boolean>`true`}
       and (${parties ? hasReadableParties(sql`orchestration_id`, parties.key) : sql<boolean>`true`} or ${isGivenUp})
+      and not ${isReportedPaid}
     order by next_attempt_at, id limit ${limit} ${unlessLocked}
   `.execute(transaction)
   return rows

@@ -1,6 +1,8 @@
 /** Executors that claim deliveries and report their results: each is paid once, and each result moves the money once. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { declineRequest, requestChange } from '../../../src/access/operators/change-requests.ts'
+import type { OperatorTables } from '../../../src/access/operators/tables.ts'
 import { type NewDelivery, releaseDelivery } from '../../../src/money/deliveries/create.ts'
 import { createDeliveryMetrics } from '../../../src/money/deliveries/metrics.ts'
 import {
@@ -192,6 +194,34 @@ describe('a claim of one delivery', () => {
     expect(await document(id)).toMatchObject({ status: 'CLAIMED', attempt: 1, executor: 'ines', channel: 'manual' })
     expect((await claim()).map((item) => item.id)).toEqual([other])
     expect(await actionsOf(id)).toEqual(['delivery.claim'])
+  })
+
+  it('a delivery reported as paid is not claimed again, after its lease too, until a second person has decided', async () => {
+    const id = await claimedOne()
+    await letPass(db, [id], 61)
+    const ines = { name: 'ines', role: 'treasurer', actor: 'operator:ines', issuers: [] } as const
+    const { document: request } = await db.transaction<OperatorTables, Awaited<ReturnType<typeof requestChange>>>(
+      (transaction) => {
+        const call = 'POST /deliveries/:id/settle'
+        const change = { kind: 'settlements', call, params: { id }, subject: id, comment: 'paid' } as const
+        const body = { reference: id, attempt: 1 }
+        const kept = { record: null, credential_hash: null, encryptionKey: undefined }
+        return requestChange(transaction, ines, { ...change, body }, kept, Date.now())
+      },
+    )
+    const expectHeld = async () => {
+      expect(await claim()).toEqual([])
+      await expect(claimOne(id)).rejects.toMatchObject({ code: 'invalid_state' })
+    }
+    await expectHeld()
+    // Confirmed, and not carried out yet.
+    await sql`update change_requests set status = 'CONFIRMED' where id = ${request.id}`.execute(db.tables())
+    await expectHeld()
+    await sql`update change_requests set status = 'PENDING' where id = ${request.id}`.execute(db.tables())
+    await db.transaction<OperatorTables, unknown>((transaction) =>
+      declineRequest(transaction, ines, request.id, Date.now()),
+    )
+    expect(await claim()).toMatchObject([{ id, attempt: 2 }])
   })
 
   it('a claim of one delivery changes nothing when its caller holds it, and is refused while another does', async () => {
