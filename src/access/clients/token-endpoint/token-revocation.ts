@@ -41,7 +41,9 @@ export async function revokeOwnToken(
       if (!(error instanceof StoreUnavailable)) throw error
       throw unavailable('the store is unavailable: the token may or may not be revoked')
     })
-  if (outcome === 'too-many') throw unavailable('this client has too many revoked tokens that have not expired', 60)
+  if (outcome === 'too-many') {
+    throw unavailable('this client has too many revoked tokens, each stored until 25 hours after it has expired', 60)
+  }
   await context.refreshDirectory()
   if (!directory.isRevoked(reading.token))
     throw unavailable('the revocation is stored but not yet effective on this node')
