@@ -17,8 +17,12 @@ const CRASH_POINTS_MAX = 60
 /** Rounds of calm: what waits the longest between two attempts waits half a minute. */
 const CALM_ROUNDS = 12
 const CALM_STEP_MILLISECONDS = 40_000
-/** Rounds of payments: what waits the longest between two requests waits 22 minutes. */
+/**
+ * Rounds of payments: what waits the longest between two requests waits 22 minutes. One that failed repays what a profile
+ * owes, and what waited for that makes further payments.
+ */
 const PAYMENT_ROUNDS = 3
+const PAYMENT_ROUNDS_MAX = 9
 const PAYMENT_STEP_MILLISECONDS = 1_400_000
 
 /** The violations after a number of actions; empty when there are none. Ends early at the first violation. */
@@ -57,11 +61,15 @@ async function settle(world: World): Promise<readonly string[]> {
     for (const worker of world.workers) await worker.step()
     await world.advance(CALM_STEP_MILLISECONDS)
   }
-  for (let round = 0; round < PAYMENT_ROUNDS; round++) {
+  let open: readonly string[] = []
+  for (let round = 1; round <= PAYMENT_ROUNDS_MAX; round++) {
     await finishDeliveries(world)
     await world.advance(PAYMENT_STEP_MILLISECONDS)
+    for (const worker of world.workers) await worker.step()
+    open = [...(await unexplained(world.db)), ...(await unfinishedDeliveries(world.db))]
+    if (round >= PAYMENT_ROUNDS && open.length === 0) break
   }
-  return [...(await findViolations(world)), ...(await unexplained(world.db)), ...(await unfinishedDeliveries(world.db))]
+  return [...(await findViolations(world)), ...open]
 }
 
 async function findViolations(world: World): Promise<readonly string[]> {
