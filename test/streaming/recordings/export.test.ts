@@ -203,6 +203,11 @@ describe('export', () => {
       1,
       '--from is noon, not a time such as 2026-01-31T12:00:00Z',
     ])
+    const elsewhere = ['--format', 'csv', '--out', join(root, 'elsewhere')]
+    expect(await errorOf(recordings, ...elsewhere, '--market', 'BTCUSDT')).toEqual([
+      1,
+      'no recording has the market BTCUSDT',
+    ])
     const run = runCommand(registerExport, ['export', recordings, ...format])
     await vi.waitFor(() => readdirSync(out), { interval: 1 })
     run.interrupt()

@@ -89,6 +89,8 @@ export async function exportRecordings(options: ExportOptions): Promise<ExportRe
 class Exporter {
   readonly #options: ExportOptions
   readonly #markets = new Map<string, MarketRows>()
+  /** Whether a recording has the requested market, at any time. */
+  #hasMarket = false
   /** By table and market. */
   readonly #tables = new Map<string, OpenTable>()
   readonly #done: ExportedFile[] = []
@@ -108,6 +110,8 @@ class Exporter {
   async read(path: string): Promise<void> {
     const reader = await this.#open(path)
     if (reader === undefined) return
+    const { symbol = '' } = this.#options
+    this.#hasMarket ||= reader.header.markets.some(({ definition }) => definition.symbol === symbol)
     try {
       await this.#readAll(reader)
     } finally {
@@ -126,6 +130,8 @@ class Exporter {
   }
 
   async finish(): Promise<ExportResult> {
+    const { symbol } = this.#options
+    if (symbol !== undefined && !this.#hasMarket) throw new Error(`no recording has the market ${symbol}`)
     for (const key of [...this.#tables.keys()]) await this.#complete(key)
     return { files: this.#done, rows: this.#rows, gaps: this.#gaps }
   }
