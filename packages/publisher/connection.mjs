@@ -13,7 +13,7 @@ import { TokenSource } from './token.mjs'
 const PROTOCOL = 'tidegate.publish.v1'
 /** The protocol requires one every 5 seconds. */
 const HEARTBEAT_MILLISECONDS = 2_000
-/** Neither an answer to a ping nor a byte taken by the server for this long: the connection is given up. */
+/** Neither a message, nor an answer to a ping, nor a byte taken of those that waited: the connection is given up. */
 const SILENCE_MILLISECONDS = 30_000
 const HANDSHAKE_MILLISECONDS = 10_000
 const CLOSE_MILLISECONDS = 2_000
@@ -50,6 +50,8 @@ export class Connection {
   /** Whether the server has sent its first message on this connection. */
   #isAccepted = false
   #isFull = false
+  /** Whether bytes waited at the last look because the server took no more. */
+  #hasWaiting = false
   #isStopped = false
   #failures = 0
   #attempts = 0
@@ -92,7 +94,8 @@ export class Connection {
     if (socket === undefined || !this.#isAccepted || socket.readyState !== WebSocket.OPEN) return
     const max = this.#options.bufferedBytesMax ?? 1_048_576
     socket.send(text, () => {
-      this.#progressMilliseconds = this.#clock.now()
+      // Otherwise only this system has taken it, which it does for a dead server too.
+      if (this.#hasWaiting) this.#onProgress()
       if (this.#isFull && socket === this.#socket && socket.bufferedAmount <= max / 2) this.#setDrained()
     })
     if (socket.bufferedAmount > max) this.#isFull = true
@@ -122,7 +125,8 @@ export class Connection {
       perMessageDeflate: false,
     })
     this.#socket = socket
-    this.#progressMilliseconds = this.#clock.now()
+    this.#hasWaiting = false
+    this.#onProgress()
     let reason = ''
     socket.on('open', () => this.#watch(socket))
     socket.on('pong', () => this.#onProgress())
@@ -177,6 +181,7 @@ export class Connection {
       socket.terminate()
       return
     }
+    this.#hasWaiting = socket.bufferedAmount > 0
     const timestamp = new Date(now).toISOString()
     if (!this.#isFull) this.send(JSON.stringify({ channel: 'heartbeat', payload: { timestamp } }))
     if (socket.readyState === WebSocket.OPEN && socket.bufferedAmount === 0) socket.ping()

@@ -6,6 +6,7 @@ import { Publisher } from '../../packages/publisher/publisher.mjs'
 import { systemClock } from '../../packages/publisher/runtime.mjs'
 import { TokenSource } from '../../packages/publisher/token.mjs'
 import { once } from '../support/awaited.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 import { CLIENT, FakeIngest } from './fake-ingest.ts'
 
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN', reason: '' } as const
@@ -61,7 +62,7 @@ describe('the token of a publisher', () => {
 })
 
 describe('a publisher', () => {
-  async function publishing() {
+  async function publishing(options: Partial<ConstructorParameters<typeof Publisher>[0]> = {}) {
     const ingest = await FakeIngest.start(['BTCUSD'])
     ends.push(() => ingest.stop())
     const publisher = new Publisher({
@@ -70,6 +71,7 @@ describe('a publisher', () => {
       snapshotOf: () => ({ time: new Date().toISOString(), instrument: INSTRUMENT, bids: [], asks: [] }),
       backoffMillisecondsMax: 1,
       log: () => undefined,
+      ...options,
     })
     ends.push(() => publisher.stop())
     publisher.begin('BTCUSD', 'first')
@@ -94,5 +96,28 @@ describe('a publisher', () => {
     ingest.close(4001)
     await ingest.until('another connection', () => ingest.connections === 2)
     expect([ingest.tokenRequests, ingest.violations]).toEqual([2, []])
+  })
+
+  it('a publisher reconnects when the server has died without closing the connection', async () => {
+    const clock = new VirtualClock()
+    let isGivenUp = false
+    const { ingest } = await publishing({
+      clock: {
+        now: () => clock.wallInstant().milliseconds,
+        schedule: (milliseconds, callback) => clock.schedule(milliseconds, callback),
+      },
+      log: (_level, message) => (isGivenUp ||= message.startsWith('the server neither answers')),
+    })
+    const pass = async (isDone: () => boolean) => {
+      for (let seconds = 0; !isDone() && seconds < 120; seconds++) {
+        clock.advance(1_000)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    ingest.pause()
+    await pass(() => isGivenUp)
+    ingest.resume()
+    await pass(() => ingest.connections === 2)
+    expect([isGivenUp, ingest.connections, ingest.violations]).toEqual([true, 2, []])
   })
 })
