@@ -58,7 +58,7 @@ function send(message) {
 /** Continues after the message that the server accepted last, or begins with a SNAPSHOT. */
 function begin(connection, accepted) {
   socket = connection
-  const isKept = accepted?.epoch === epoch && accepted.seq <= seq && accepted.seq + 1 >= (past[0]?.seq ?? 1)
+  const isKept = accepted?.epoch === epoch && accepted.seq < seq && accepted.seq + 1 >= (past[0]?.seq ?? 1)
   const follow = isKept ? past.filter((one) => one.seq > accepted.seq).map(({ message }) => message) : [snapshot()]
   for (const message of follow) send(message)
 }

@@ -51,7 +51,7 @@ async def receive_all(socket, queue):
             begun, current = True, (socket, queue)
             accepted = next((one for one in message["markets"] if one["market"] == MARKET), {})
             follow = engine.after(accepted.get("epoch"), accepted.get("seq", 0))
-            for one in [engine.snapshot()] if follow is None else follow:
+            for one in follow or [engine.snapshot()]:
                 put(one)
         elif message["type"] == "snapshot_request":
             put(engine.snapshot())

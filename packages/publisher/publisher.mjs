@@ -231,15 +231,16 @@ export class Publisher {
   }
 
   /**
-   * Continues a market on a new connection: after the last accepted message if everything since then was kept, with a
-   * SNAPSHOT otherwise.
+   * Continues a market on a new connection: with the messages after the last accepted one if all of them were kept, with
+   * a SNAPSHOT otherwise. Also where there is none: before its first message, Tidegate shows a market as lost.
    * @param {Market} market
    * @param {number | undefined} accepted
    */
   #continue(market, accepted) {
     const isComplete = accepted !== undefined && accepted <= market.seq && market.seq - market.kept.length <= accepted
     const isLost = market.book === 'lost'
-    if (isComplete && (isLost || (market.book === 'trusted' && accepted > market.snapshotSeq))) {
+    const hasMore = accepted !== undefined && accepted < market.seq && accepted > market.snapshotSeq
+    if (isComplete && (isLost || (market.book === 'trusted' && hasMore))) {
       if (isLost) this.#sendLost(market, accepted)
       market.isLive = true
       for (const { seq, text } of market.kept) if (seq > accepted) this.#connection.send(text)

@@ -98,6 +98,15 @@ describe('a publisher', () => {
     expect([ingest.tokenRequests, ingest.violations]).toEqual([2, []])
   })
 
+  it('a publisher of a quiet market sends its book to the next connection, where nothing else would begin a line', async () => {
+    const { ingest, publisher, book } = await publishing()
+    publisher.update('BTCUSD', { time: new Date().toISOString(), bids: [{ price: '1', amount: '1' }] })
+    await ingest.until('the update', () => book.updates === 1)
+    ingest.drop()
+    await ingest.until('the book again', () => book.snapshots === 2)
+    expect([ingest.connections, book.seq, book.missed, ingest.violations]).toEqual([2, 1, 0, []])
+  })
+
   it('a publisher reconnects when the server has died without closing the connection', async () => {
     const clock = new VirtualClock()
     let isGivenUp = false
