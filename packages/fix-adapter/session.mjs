@@ -89,7 +89,7 @@ export class Session {
   start() {
     const { heartbeatSeconds, resetSequenceNumbers } = this.#settings
     if (resetSequenceNumbers) Object.assign(this.#numbers, { next: 1, expected: 1 })
-    this.#receivedMilliseconds = this.#clock.now()
+    this.#receivedMilliseconds = this.#clock.monotonic()
     this.#sendLogon(heartbeatSeconds, resetSequenceNumbers)
     this.#limit(LOGON_MILLISECONDS, 'no answer to the logon')
   }
@@ -104,7 +104,7 @@ export class Session {
   /** While the socket is not read, the engine's silence means nothing. @param {boolean} isPaused */
   pause(isPaused) {
     this.#isPaused = isPaused
-    this.#receivedMilliseconds = this.#clock.now()
+    this.#receivedMilliseconds = this.#clock.monotonic()
     this.#isTested = false
   }
 
@@ -129,7 +129,7 @@ export class Session {
   /** Processes one message from the engine. @param {Message} message */
   receive(message) {
     if (this.#isEnded) return
-    this.#receivedMilliseconds = this.#clock.now()
+    this.#receivedMilliseconds = this.#clock.monotonic()
     this.#isTested = false
     const { version, senderCompId, targetCompId } = this.#settings
     const seq = message.count(34)
@@ -311,17 +311,14 @@ export class Session {
   }
 
   #tick() {
-    const now = this.#clock.now()
-    // The clock may have been set back: later times would hide the engine's silence.
-    this.#sentMilliseconds = Math.min(this.#sentMilliseconds, now)
-    this.#receivedMilliseconds = Math.min(this.#receivedMilliseconds, now)
+    const now = this.#clock.monotonic()
     const heartbeatMilliseconds = this.#settings.heartbeatSeconds * 1_000
     if (now - this.#sentMilliseconds >= heartbeatMilliseconds) this.#write('0', [])
     const silence = this.#isPaused ? 0 : now - this.#receivedMilliseconds
     if (silence >= heartbeatMilliseconds * 2.4) return this.#end('the engine does not answer')
     if (silence >= heartbeatMilliseconds * 1.2 && !this.#isTested) {
       this.#isTested = true
-      this.#write('1', [[112, timestampText(now)]])
+      this.#write('1', [[112, timestampText(this.#clock.now())]])
     }
     this.#tickTimer = this.#clock.schedule(TICK_MILLISECONDS, () => this.#tick())
   }
@@ -354,14 +351,13 @@ export class Session {
   /** @param {string} type @param {number} seq @param {Fields} fields */
   #sendBytes(type, seq, fields) {
     const { version, senderCompId, targetCompId } = this.#settings
-    const now = this.#clock.now()
-    this.#sentMilliseconds = now
+    this.#sentMilliseconds = this.#clock.monotonic()
     const header = /** @type {Fields} */ ([
       [35, type],
       [49, senderCompId],
       [56, targetCompId],
       [34, String(seq)],
-      [52, timestampText(now)],
+      [52, timestampText(this.#clock.now())],
     ])
     this.#send(encodeMessage(version, [...header, ...fields]))
   }

@@ -147,7 +147,7 @@ export class Connection {
   }
 
   #onProgress() {
-    this.#progressMilliseconds = this.#clock.now()
+    this.#progressMilliseconds = this.#clock.monotonic()
   }
 
   /** @param {WebSocket} socket @param {string} text */
@@ -175,14 +175,13 @@ export class Connection {
   /** Sends heartbeats and pings, and gives the connection up when nothing moves. @param {WebSocket} socket */
   #watch(socket) {
     if (socket !== this.#socket || this.#isStopped) return
-    const now = this.#clock.now()
-    if (now - this.#progressMilliseconds > SILENCE_MILLISECONDS) {
+    if (this.#clock.monotonic() - this.#progressMilliseconds > SILENCE_MILLISECONDS) {
       this.#log('warn', 'the server neither answers nor reads: reconnecting')
       socket.terminate()
       return
     }
     this.#hasWaiting = socket.bufferedAmount > 0
-    const timestamp = new Date(now).toISOString()
+    const timestamp = new Date(this.#clock.now()).toISOString()
     if (!this.#isFull) this.send(JSON.stringify({ channel: 'heartbeat', payload: { timestamp } }))
     if (socket.readyState === WebSocket.OPEN && socket.bufferedAmount === 0) socket.ping()
     this.#timer = this.#clock.schedule(HEARTBEAT_MILLISECONDS, () => this.#watch(socket))

@@ -7,6 +7,7 @@
  * @typedef {{ cancel(): void }} Timer
  * @typedef {object} Clock
  * @property {() => number} now Milliseconds since 1970, UTC.
+ * @property {() => number} monotonic Milliseconds for durations: setting the system's time does not change them.
  * @property {(milliseconds: number, callback: () => void) => Timer} schedule Runs the callback once, after this time.
  * @typedef {'info' | 'warn' | 'error'} Level
  * @typedef {(level: Level, message: string, members?: Readonly<Record<string, unknown>>) => void} Log
@@ -18,6 +19,7 @@ const TEXT_CHARACTERS_MAX = 200
 /** @type {Clock} */
 export const systemClock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   schedule(milliseconds, callback) {
     const timer = setTimeout(callback, milliseconds)
     return { cancel: () => clearTimeout(timer) }

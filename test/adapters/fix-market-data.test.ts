@@ -207,7 +207,7 @@ describe('the session', () => {
     await stage.settled()
   })
 
-  it('the FIX session answers test requests, and tests a silent engine before it reconnects', async () => {
+  it('the FIX session answers test requests, and tests a silent engine before it reconnects, although the clock is set back', async () => {
     const stage = await start({ fix: { heartbeatSeconds: 10 } })
     const { acceptor, clock, book } = stage
     acceptor.admin('1', [[112, 'are you there']])
@@ -217,6 +217,7 @@ describe('the session', () => {
     clock.advance(3_000)
     await acceptor.until('the test request', () => acceptor.of('1').length === 1)
     acceptor.isAnswering = false
+    clock.stepWall(-86_400_000)
     await stage.passUntil('the end', () => stage.log.some((line) => line.includes('does not answer')))
     acceptor.isAnswering = true
     await stage.pass(1_000)

@@ -146,6 +146,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const adapter = new FixAdapter(configurationOf(options, symbols, acceptor, ingest), {
     clock: {
       now: () => clock.wallInstant().milliseconds,
+      monotonic: () => clock.monotonicMilliseconds(),
       schedule: (milliseconds, callback) => clock.schedule(milliseconds, callback),
     },
     log: (level, message, members = {}) => {

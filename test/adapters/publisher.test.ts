@@ -107,12 +107,13 @@ describe('a publisher', () => {
     expect([ingest.connections, book.seq, book.missed, ingest.violations]).toEqual([2, 1, 0, []])
   })
 
-  it('a publisher reconnects when the server has died without closing the connection', async () => {
+  it('a publisher reconnects when the server dies without closing the connection, and the clock is set back', async () => {
     const clock = new VirtualClock()
     let isGivenUp = false
     const { ingest } = await publishing({
       clock: {
         now: () => clock.wallInstant().milliseconds,
+        monotonic: () => clock.monotonicMilliseconds(),
         schedule: (milliseconds, callback) => clock.schedule(milliseconds, callback),
       },
       log: (_level, message) => (isGivenUp ||= message.startsWith('the server neither answers')),
@@ -124,6 +125,7 @@ describe('a publisher', () => {
       }
     }
     ingest.pause()
+    clock.stepWall(-3_600_000)
     await pass(() => isGivenUp)
     ingest.resume()
     await pass(() => ingest.connections === 2)
