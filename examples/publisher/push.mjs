@@ -80,11 +80,8 @@ async function connect() {
     connection.on('close', (code, reason) => resolve(`closed with ${code} ${reason}`))
     connection.on('message', (data) => {
       const { type, markets = [], message } = JSON.parse(data)
-      if (type === 'accepted' && socket !== connection)
-        begin(
-          connection,
-          markets.find((one) => one.market === market),
-        )
+      const accepted = markets.find((one) => one.market === market)
+      if (type === 'accepted' && socket !== connection) begin(connection, accepted)
       else if (type === 'snapshot_request') send(snapshot())
       else if (type === 'rejected') console.error(message)
     })
@@ -94,6 +91,8 @@ async function connect() {
 setInterval(step, 100)
 setInterval(() => send(JSON.stringify({ channel: 'heartbeat', payload: { timestamp: time() } })), 2_000)
 for (;;) {
-  console.log(await connect().catch((error) => error.message))
+  const end = await connect().catch((error) => error.message)
+  console.log(end)
+  if (end.startsWith('closed with 4003')) process.exit(1) // Access was revoked: only a person can restore it.
   await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 1_000))
 }

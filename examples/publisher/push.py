@@ -3,8 +3,7 @@
 
     TOKEN=... python3 push.py BTCUSD ws://127.0.0.1:9443/    (needs python3-websockets)
 
-Instead of TOKEN: TOKEN_URL, CLIENT_ID and CLIENT_SECRET of a client with the scope exchange:publish_marketdata.
-"""
+Instead of TOKEN: TOKEN_URL, CLIENT_ID and CLIENT_SECRET of a client with the scope exchange:publish_marketdata."""
 
 import asyncio
 import json
@@ -67,7 +66,6 @@ def put(message):
 
 
 async def publish():
-    """Runs one connection until it ends."""
     headers = {"Authorization": f"Bearer {await asyncio.to_thread(fetch_token)}"}
     async with connect(URL, subprotocols=["tidegate.publish.v1"], extra_headers=headers) as socket:
         queue = asyncio.Queue(UNSENT_MESSAGES_MAX)
@@ -93,6 +91,8 @@ async def main():
             await publish()
         except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
             print(f"connection lost: {error!r}", file=sys.stderr, flush=True)
+            if getattr(error, "code", None) == 4003:
+                sys.exit(1)  # Access was revoked: only a person can restore it.
         await asyncio.sleep(0.5 + random.random())
 
 

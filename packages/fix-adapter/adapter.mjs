@@ -46,8 +46,8 @@ export class FixAdapter {
   /** @type {(() => void) | undefined} */
   #onStopped
 
-  /** @param {Configuration} configuration @param {{ clock?: Clock, log: Log }} means */
-  constructor(configuration, { clock = systemClock, log }) {
+  /** @param {Configuration} configuration @param {{ clock?: Clock, log: Log, onRevoked?: () => void }} means */
+  constructor(configuration, { clock = systemClock, log, onRevoked }) {
     this.#configuration = configuration
     this.#clock = clock
     this.#log = log
@@ -57,6 +57,7 @@ export class FixAdapter {
       ...configuration.tidegate,
       markets: configuration.markets.map(({ market }) => market),
       snapshotOf: (name) => /** @type {Market} */ (byName.get(name)).snapshot(),
+      ...(onRevoked === undefined ? {} : { onRevoked }),
       onDrained: () => this.#pause(false),
       clock,
       log,

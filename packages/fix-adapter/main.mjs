@@ -4,7 +4,7 @@
  *     node packages/fix-adapter/main.mjs CONFIGURATION.json
  *
  * It runs until SIGTERM or SIGINT, logs JSON lines to standard error, and ends with status 2 where the configuration is
- * wrong. README.md describes it.
+ * wrong, 1 where Tidegate has revoked its access. README.md describes it.
  */
 import { logToStandardError } from '../publisher/runtime.mjs'
 import { FixAdapter } from './adapter.mjs'
@@ -14,7 +14,11 @@ const [file] = process.argv.slice(2)
 
 try {
   if (file === undefined) throw new ConfigurationError('usage: main.mjs CONFIGURATION.json')
-  const adapter = new FixAdapter(loadConfiguration(file, process.env), { log: logToStandardError })
+  const onRevoked = () => {
+    process.exitCode = 1
+    stop()
+  }
+  const adapter = new FixAdapter(loadConfiguration(file, process.env), { log: logToStandardError, onRevoked })
   adapter.start()
   const stop = () => {
     adapter.stop().catch((error) => {

@@ -21,6 +21,8 @@ const CLOSE_MILLISECONDS = 2_000
 const MESSAGE_BYTES_MAX = 1_048_576
 /** The token was revoked, or has expired. */
 const TOKEN_ENDED = 4001
+/** The client may not publish any more. */
+const ACCESS_REVOKED = 4003
 
 /**
  * @typedef {object} ConnectionOptions
@@ -35,6 +37,7 @@ const TOKEN_ENDED = 4001
  * @typedef {object} ConnectionListener
  * @property {(message: Record<string, unknown>) => void} onMessage Every message of the server.
  * @property {() => void} onClosed The open connection has ended.
+ * @property {() => void} onRevoked There will be no other connection: the client's access was revoked.
  * @property {() => void} onDrained The connection was full, and is not full any more.
  */
 
@@ -142,7 +145,8 @@ export class Connection {
     })
     socket.on('close', (code, text) => {
       if (code === TOKEN_ENDED) this.#tokens.discard()
-      if (socket === this.#socket) this.#onEnded(reason || `closed with ${code} ${printable(text)}`)
+      if (socket === this.#socket)
+        this.#onEnded(reason || `closed with ${code} ${printable(text)}`, code === ACCESS_REVOKED)
     })
   }
 
@@ -193,7 +197,7 @@ export class Connection {
   }
 
   /** @param {string} reason */
-  #onEnded(reason) {
+  #onEnded(reason, isRevoked = false) {
     this.#timer?.cancel()
     const wasAccepted = this.#isAccepted
     this.#socket = undefined
@@ -201,6 +205,10 @@ export class Connection {
     if (wasAccepted) this.#listener.onClosed()
     if (this.#isFull) this.#setDrained()
     if (this.#isStopped) return this.#onStopped?.()
+    if (isRevoked) {
+      this.#log('error', 'Tidegate has revoked the access of this client: not connecting again', { reason })
+      return this.#listener.onRevoked()
+    }
     // Waits grow once each address has failed.
     const rounds = Math.floor(this.#failures++ / this.#urls.length)
     const wait = backoffMilliseconds(rounds, this.#options.backoffMillisecondsMax ?? 30_000)

@@ -42,6 +42,7 @@ const CALM_MILLISECONDS = 60_000
  * @typedef {object} PublisherOptions
  * @property {readonly string[]} markets
  * @property {(market: string) => Snapshot} snapshotOf The book as it is now; called only while the market is trusted.
+ * @property {() => void} [onRevoked] Tidegate has revoked the client's access: nothing is published any more.
  * @property {() => void} [onDrained] Input may continue: `isFull` was true, and is false now.
  * @property {number} [keptBytesMax] Messages of one market kept until Tidegate has accepted them. 4 MiB by default.
  * @property {Clock} [clock]
@@ -79,6 +80,7 @@ export class Publisher {
       /** @param {Record<string, unknown>} message */
       onMessage: (message) => this.#onMessage(message),
       onClosed: () => this.#onClosed(),
+      onRevoked: () => options.onRevoked?.(),
       onDrained: () => options.onDrained?.(),
     }
     this.#connection = new Connection(options, listener, this.#clock, options.log)

@@ -37,32 +37,38 @@ function folder(): string {
   return created.path
 }
 
+/** The FIX adapter as a program, once it has published its engine's book. */
+async function startFix() {
+  const waiters = new Waiters()
+  const acceptor = await FixAcceptor.start('FIX.4.4', waiters)
+  const ingest = await FakeIngest.start(['BTCUSD'], waiters)
+  ends.push(() => Promise.all([acceptor.stop(), ingest.stop()]))
+  const engine = new EngineBook('BTC/USD')
+  acceptor.onSubscribe = (_, requestId) => acceptor.send('W', engine.full(requestId))
+  const path = folder()
+  const example = JSON.parse(readFileSync(join(ROOT, 'packages/fix-adapter/example.json'), 'utf8'))
+  const configuration = {
+    ...example,
+    fix: { ...example.fix, host: '127.0.0.1', port: acceptor.port, username: 'market' },
+    market_data: { keyed_by: 'price' },
+    tidegate: {
+      url: ingest.options.url,
+      auth_url: ingest.options.authUrl,
+      client_id: CLIENT.clientId,
+      client_secret_file: 's',
+    },
+  }
+  writeFileSync(join(path, 's'), `${CLIENT.clientSecret}\n`)
+  writeFileSync(join(path, 'fix.json'), JSON.stringify(configuration))
+  const program = start('packages/fix-adapter/main.mjs', join(path, 'fix.json'), { FIX_PASSWORD: FIX_SECRET })
+  const book = ingest.book('BTCUSD')
+  await ingest.until('the book', () => book.snapshots === 1)
+  return { acceptor, ingest, engine, program, book }
+}
+
 describe('the FIX adapter', () => {
   it('the FIX adapter runs from a configuration file, and logs out at SIGTERM', async () => {
-    const waiters = new Waiters()
-    const acceptor = await FixAcceptor.start('FIX.4.4', waiters)
-    const ingest = await FakeIngest.start(['BTCUSD'], waiters)
-    ends.push(() => Promise.all([acceptor.stop(), ingest.stop()]))
-    const engine = new EngineBook('BTC/USD')
-    acceptor.onSubscribe = (_, requestId) => acceptor.send('W', engine.full(requestId))
-    const path = folder()
-    const example = JSON.parse(readFileSync(join(ROOT, 'packages/fix-adapter/example.json'), 'utf8'))
-    const configuration = {
-      ...example,
-      fix: { ...example.fix, host: '127.0.0.1', port: acceptor.port, username: 'market' },
-      market_data: { keyed_by: 'price' },
-      tidegate: {
-        url: ingest.options.url,
-        auth_url: ingest.options.authUrl,
-        client_id: CLIENT.clientId,
-        client_secret_file: 's',
-      },
-    }
-    writeFileSync(join(path, 's'), `${CLIENT.clientSecret}\n`)
-    writeFileSync(join(path, 'fix.json'), JSON.stringify(configuration))
-    const program = start('packages/fix-adapter/main.mjs', join(path, 'fix.json'), { FIX_PASSWORD: FIX_SECRET })
-    const book = ingest.book('BTCUSD')
-    await ingest.until('the book', () => book.snapshots === 1)
+    const { acceptor, ingest, engine, program, book } = await startFix()
     expect(book.side('sell')).toEqual(engine.levels('sell'))
     program.child.kill('SIGTERM')
     expect(await program.ended).toBe(0)
@@ -70,6 +76,14 @@ describe('the FIX adapter', () => {
     expect([...acceptor.violations, ...ingest.violations]).toEqual([])
     expect(program.text()).toContain('logged on to the FIX engine')
     expect(program.text()).not.toMatch(/secret|token-of/)
+  })
+
+  it('the FIX adapter logs out and ends with status 1 when Tidegate revokes its access', async () => {
+    const { acceptor, ingest, program } = await startFix()
+    ingest.close(4003)
+    expect(await program.ended).toBe(1)
+    expect([acceptor.of('5').length, ingest.connections]).toEqual([1, 1])
+    expect(program.text()).toContain('revoked')
   })
 
   it('the FIX adapter ends with status 2 where its configuration is wrong', async () => {

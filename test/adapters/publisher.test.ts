@@ -1,7 +1,7 @@
 /** The adapters' library: its token requests, and what its calls publish. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Publisher } from '../../packages/publisher/publisher.mjs'
 import { systemClock } from '../../packages/publisher/runtime.mjs'
 import { TokenSource } from '../../packages/publisher/token.mjs'
@@ -96,6 +96,16 @@ describe('a publisher', () => {
     ingest.close(4001)
     await ingest.until('another connection', () => ingest.connections === 2)
     expect([ingest.tokenRequests, ingest.violations]).toEqual([2, []])
+  })
+
+  it('a publisher whose access was revoked reports it, and does not connect again', async () => {
+    let revocations = 0
+    const { ingest } = await publishing({ onRevoked: () => revocations++ })
+    ingest.close(4003)
+    await vi.waitFor(() => expect(revocations).toBe(1))
+    // Otherwise it connects again within milliseconds.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect([revocations, ingest.connections, ingest.violations]).toEqual([1, 1, []])
   })
 
   it('a publisher of a quiet market sends its book to the next connection, where nothing else would begin a line', async () => {

@@ -36,6 +36,7 @@ const publisher = new Publisher({
     return { time: new Date().toISOString(), instrument, bids: levelsOf(bids), asks: levelsOf(asks) }
   },
   onDrained: () => flow.emit('drained'),
+  onRevoked: () => process.exit(1),
   log,
 })
 for (const market of books.keys()) publisher.begin(market, epoch)
@@ -47,10 +48,9 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (full) Object.assign(book, { ...newBook(), isKnown: true })
   for (const [price, amount] of bids) setLevel(book.bids, price, amount)
   for (const [price, amount] of asks) setLevel(book.asks, price, amount)
-  const time = new Date().toISOString()
   const changes = { bids: levelsOf(new Map(bids)), asks: levelsOf(new Map(asks)), executions }
   if (full) publisher.snapshot(market)
-  else if (book.isKnown) publisher.update(market, { time, ...changes })
+  else if (book.isKnown) publisher.update(market, { time: new Date().toISOString(), ...changes })
   // Nothing is read until Tidegate can take more.
   if (publisher.isFull) await once(flow, 'drained')
 }
