@@ -144,7 +144,10 @@ async function verify(
       // The service has removed every market: there is nothing left to check.
       if (markets.every((market) => checker.isRemoved(market))) connection.stop()
     },
-    onDown: (reason) => stderr.write(`${clearOf(stderr)}disconnected: ${printable(reason)}\n`),
+    onDown(reason) {
+      checker.onDisconnect(clock.monotonicMilliseconds())
+      stderr.write(`${clearOf(stderr)}disconnected: ${printable(reason)}\n`)
+    },
   })
   const endProgress = showProgress(checker, findings, start, options.seconds, environment)
   try {

@@ -26,7 +26,7 @@ export interface RequestedChannel {
   readonly params?: { readonly market: string }
 }
 
-/** After a new connection, a service that was started again may need this long to have a book. */
+/** A service that was started again may need this long to be reached, and after a new connection to have a book. */
 const BOOK_MILLISECONDS_MAX = 30_000
 
 export interface StreamCounts {
@@ -57,6 +57,8 @@ export class StreamChecker {
   /** Markets whose subscriptions the service ended, until they are acknowledged again. */
   readonly #endedMarkets = new Set<string>()
   readonly #removed = new Set<string>()
+  /** Since when there is no connection. */
+  #lostSince: number | undefined
   #found: Violation[] = []
   #now = 0
 
@@ -83,15 +85,16 @@ export class StreamChecker {
     return this.#removed.has(market)
   }
 
-  /** A new connection: resets subscriptions, books and times. Markets' decimals are kept. */
+  /** A new connection. */
   onConnect(): void {
-    this.#subscriptions.clear()
-    this.#answered.clear()
-    this.#bookSince.clear()
-    this.#ended = []
-    this.#sequence.reset()
-    for (const book of this.#books.values()) book.reset()
-    this.#heartbeat.reset()
+    this.#lostSince = undefined
+    this.#reset()
+  }
+
+  /** The connection was lost, or another attempt has failed: nothing more of it is due. */
+  onDisconnect(nowMilliseconds: number): void {
+    this.#lostSince ??= nowMilliseconds
+    this.#reset()
   }
 
   onMessage(text: string, receivedAtMilliseconds: number): Violation[] {
@@ -110,20 +113,34 @@ export class StreamChecker {
   }
 
   /**
-   * The checks which depend only on time. `markets` must have a SNAPSHOT by now, except shortly after a connection that
-   * follows one with a SNAPSHOT.
+   * The checks which depend only on time. `markets` must have a SNAPSHOT by now, except shortly after the loss of a
+   * connection with a SNAPSHOT, and after the next connection.
    */
   onEnd(nowMilliseconds: number, markets: readonly string[]): Violation[] {
     this.#begin(nowMilliseconds)
     this.#checkAnswers()
+    const lostMilliseconds = this.#now - (this.#lostSince ?? this.#now)
     for (const market of markets) {
-      if (this.#books.get(market)?.levels() === undefined && this.#isBookOverdue(market)) {
+      if (lostMilliseconds > BOOK_MILLISECONDS_MAX && !this.#removed.has(market)) {
+        this.#report('snapshot-missing', market, `no connection for ${Math.floor(lostMilliseconds / 1_000)} s`)
+      } else if (this.#books.get(market)?.levels() === undefined && this.#isBookOverdue(market)) {
         this.#report('snapshot-missing', market, 'no SNAPSHOT on this connection')
       }
     }
     for (const book of this.#books.values()) book.checkTop(nowMilliseconds)
     this.#checkHeartbeat()
     return this.#found
+  }
+
+  /** Resets subscriptions, books and times. Markets' decimals are kept. */
+  #reset(): void {
+    this.#subscriptions.clear()
+    this.#answered.clear()
+    this.#bookSince.clear()
+    this.#ended = []
+    this.#sequence.reset()
+    for (const book of this.#books.values()) book.reset()
+    this.#heartbeat.reset()
   }
 
   /** A request has one answer with all entries, so one entry shows that it has arrived. */

@@ -529,6 +529,18 @@ describe('StreamChecker', () => {
     expect(names(31_001)).toEqual(['snapshot-missing'])
   })
 
+  it('StreamChecker reports a connection that is lost at the end only after the time that a new service needs', () => {
+    const { checker } = play(OPENING)
+    const details = (now: number) => checker.onEnd(now, [M]).map(({ name, detail }) => `${name}: ${detail}`)
+    for (const second of [2, 3, 4, 5, 6]) checker.onMessage(JSON.stringify(heartbeat(second)), second * 100)
+    checker.onDisconnect(1_000)
+    checker.onDisconnect(20_000)
+    expect(details(31_000)).toEqual([])
+    expect(details(32_000)).toEqual(['snapshot-missing: no connection for 31 s'])
+    checker.onConnect()
+    expect(details(32_000)).toEqual([])
+  })
+
   it('StreamChecker has a case in this file for every rule about the stream', () => {
     const isOfStream = (name: string) => !name.startsWith('rest-')
     const covered = new Set([...CASES.map(({ name }) => name), 'snapshot-missing'])
