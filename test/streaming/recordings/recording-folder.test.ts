@@ -19,8 +19,15 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const bookOf = (amount: number): MarketEvent => ({ type: 'snapshot', levels: [{ side: 0, price: 100, amount }] })
 
 /** Writes a recording of markets, whose first book has the file's number as its amount. */
-async function record(name: string, number: number, fromSeconds: number, toSeconds: number, bases = ['BTC', 'ETH']) {
-  const header = { ...HEADER, markets: bases.map((base) => recordedMarket(base)) }
+async function record(
+  name: string,
+  number: number,
+  fromSeconds: number,
+  toSeconds: number,
+  bases = ['BTC', 'ETH'],
+  priceDecimals = 2,
+) {
+  const header = { ...HEADER, markets: bases.map((base) => recordedMarket(base, priceDecimals)) }
   const at = (seconds: number) => RECORDING_START + seconds * 1_000
   const entries = (seconds: number, events: readonly MarketEvent[]) =>
     bases.map((_, market) => ({ market, atMilliseconds: at(seconds), events }))
@@ -45,7 +52,7 @@ async function amountAt(seconds: number): Promise<unknown> {
   return past.kind === 'found' ? past.levels[0]?.amount : past
 }
 
-async function exported() {
+async function exported(toMilliseconds = Number.POSITIVE_INFINITY) {
   const paths = (await listRecordings(folder)).map(({ path }) => path)
   const result = await exportRecordings({
     paths,
@@ -56,7 +63,7 @@ async function exported() {
     folder,
     symbol: undefined,
     fromMilliseconds: Number.NEGATIVE_INFINITY,
-    toMilliseconds: Number.POSITIVE_INFINITY,
+    toMilliseconds,
     onProgress: () => undefined,
     signal: new AbortController().signal,
   })
@@ -117,4 +124,16 @@ it('the export reports the time in which a market was not among the recorded one
     ['01:00', '03:00', 'BTCUSD was not among the recorded markets'],
     ['04:00', '05:00', 'ETHUSD was not among the recorded markets'],
   ])
+})
+
+it('the export ends before recordings in which a market has other decimals', async () => {
+  await record('00', 1, 0, 3_600)
+  await record('01', 2, 3_660, 7_200, ['BTC', 'ETH'], 3)
+  await expect(exported()).rejects.toThrow('01.recording has different decimals for BTCUSD')
+  const { gaps, losses } = await exported(RECORDING_START + 3_630_000)
+  expect(losses('BTCUSD')).toEqual([
+    ['live', 0, expect.any(Number)],
+    ['not_recorded', 3_600, 3_630],
+  ])
+  expect(gaps.map(({ reason }) => reason)).toEqual(['no recorder was running'])
 })

@@ -155,7 +155,7 @@ class Exporter {
     if (previous !== undefined && !(isJoined && firstMilliseconds - previous <= JOIN_MILLISECONDS_MAX)) {
       this.#gap(previous, firstMilliseconds, header.gap?.reason ?? 'no recorder was running')
     }
-    const markets = header.markets.map(({ definition }) => this.#marketOf(definition, path))
+    const markets = header.markets.map(({ definition }) => this.#marketOf(definition, reader))
     this.#absent(new Set(markets), firstMilliseconds, lastMilliseconds)
     const steps = new RecordingSteps(reader, fromMilliseconds)
     let damage: string | undefined
@@ -178,9 +178,10 @@ class Exporter {
     await this.#write()
   }
 
-  #marketOf(definition: MarketDefinition, path: string): MarketRows | undefined {
+  #marketOf(definition: MarketDefinition, { path, firstMilliseconds }: RecordingReader): MarketRows | undefined {
     const { symbol, priceDecimals, amountDecimals } = definition
-    if (this.#options.symbol !== undefined && this.#options.symbol !== symbol) return undefined
+    const { symbol: wanted, toMilliseconds } = this.#options
+    if (wanted !== undefined && wanted !== symbol) return undefined
     const known = this.#markets.get(symbol)
     if (known === undefined) {
       const rows = new MarketRows(definition, (row) => this.#emitted.push({ row, market: definition }))
@@ -189,6 +190,8 @@ class Exporter {
     }
     const decimals = [known.definition.priceDecimals, known.definition.amountDecimals]
     if (isDeepStrictEqual(decimals, [priceDecimals, amountDecimals])) return known
+    // Nothing of it is exported.
+    if (firstMilliseconds >= toMilliseconds) return undefined
     throw new Error(`${path} has different decimals for ${symbol} than the recordings before it: use --from or --to`)
   }
 
