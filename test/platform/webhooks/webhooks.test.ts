@@ -152,12 +152,10 @@ describe('a request', () => {
   it('a webhook request fails when the response is cut off, too long, or never complete', async () => {
     const answers: Record<string, RequestListener> = {
       '/cut': (_, response) => {
-        response.writeHead(200, { 'content-length': '100' }).write('{"status":"REFUSED"')
-        response.socket?.end()
+        response.writeHead(200, { 'content-length': '100' }).write('{"status":"REFUSED"', () => response.socket?.end())
       },
       '/chunks': (_, response) => {
-        response.writeHead(200).write('{"status":"REFUSED"}')
-        response.socket?.end()
+        response.writeHead(200).write('{"status":"REFUSED"}', () => response.socket?.end())
       },
       '/long': (_, response) => void response.writeHead(200).end('x'.repeat(65_537)),
     }
