@@ -1,6 +1,6 @@
 /** Nodes that share a store and have lost, or not, their connection to NATS. */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { BusReports } from '../../../src/streaming/cluster/bus-reports.ts'
@@ -10,16 +10,28 @@ import { VirtualClock } from '../../support/virtual-clock.ts'
 
 /** Seconds after which nothing more is expected. */
 const SECONDS_MAX = 20
+const CHANNEL = 'tidegate_bus'
+/** Only ends a wait that hangs. */
+const POLL = { timeout: 20_000, interval: 1 }
 
 let db: Db
 let open: BusReports[] = []
+let ends: (() => Promise<void>)[] = []
+/** What the nodes have sent, and of that what has arrived. */
+const counts = { sent: 0, arrived: 0 }
+const counter = { onNotify: () => void counts.arrived++, onReconnect: () => undefined }
 
 beforeAll(async () => {
   db = await openTestStore({ log: captureLog().log })
+  // Nothing is sent before the store is connected.
+  await sql`select 1`.execute(db.tables())
+  db.observeStatements(() => void counts.sent++)
 })
 afterEach(async () => {
   await Promise.all(open.map((reports) => reports.stop()))
+  await Promise.all(ends.map((end) => end()))
   open = []
+  ends = []
 })
 afterAll(() => db.close())
 
@@ -32,13 +44,16 @@ async function threeNodes() {
     return { state, reports }
   }
   const all = [node('a'), node('b'), node('c')] as const
-  /** Of one second, with the statements that begin in it. */
+  clock.advance(1_000)
+  // After the nodes' own. Its listener is the last one that hears of a message.
+  ends.push(await db.listen(CHANNEL, counter))
+  /** Of one second, until everything is sent and heard: who has lost NATS asks, and the others answer. */
   const second = async () => {
+    const messages = all.every(({ state }) => state.isConnected) ? 0 : all.length
+    const ended = { sent: counts.sent + messages, arrived: counts.arrived + messages }
     clock.advance(1_000)
-    for (let statement = 0; statement < 5; statement++) {
-      await sql`select 1`.execute(db.tables())
-      await nextTick()
-    }
+    await vi.waitFor(() => expect(counts).toEqual(ended), POLL)
+    await nextTick()
   }
   const heard = () => all.map(({ reports }) => reports.othersAreConnected)
   /** Seconds until a node hears that others are connected. */
@@ -49,7 +64,6 @@ async function threeNodes() {
     }
     return SECONDS_MAX
   }
-  await second()
   await second()
   return { all, second, heard, secondsUntilHeard }
 }
