@@ -17,6 +17,8 @@ const FOREVER_MILLISECONDS = 2_000_000_000
 export class SoakReader {
   readonly problems: string[] = []
   readonly counts = { messages: 0, snapshots: 0, updates: 0, executions: 0, closed4000: 0 }
+  /** Markets whose books were withdrawn: every level was removed. */
+  readonly withdrawn = new Set<string>()
   /** Books and executions of markets with one source, by market. */
   readonly verifiers: ReadonlyMap<string, SymbolVerifier>
   readonly #stage: SoakStage
@@ -92,7 +94,9 @@ export class SoakReader {
     if ('channel' in message && message.channel === 'market_data') {
       const { market, type } = message.payload as unknown as BookMessage
       this.counts[type === 'SNAPSHOT' ? 'snapshots' : 'updates']++
-      this.verifiers.get(market)?.look(bookLevels(client.book(market)))
+      const levels = bookLevels(client.book(market))
+      if (levels.bids.length + levels.asks.length === 0) this.withdrawn.add(market)
+      else this.verifiers.get(market)?.look(levels)
     } else if ('channel' in message && message.channel === 'execution_data') {
       this.counts.executions++
       this.#onExecution(message.payload as unknown as SampleExecution)

@@ -95,7 +95,7 @@ const CONNECTION_FAULTS: readonly Fault[] = [
     server.refused.add(symbol)
     server.disconnectAll()
     setTimeout(() => server.refused.delete(symbol), REFUSED_MILLISECONDS)
-    return { what: `subscription of ${symbol} refused` }
+    return { what: 'subscription refused', symbol }
   },
   ({ server }) => {
     let flaps = 0

@@ -55,6 +55,8 @@ class Soak {
   readonly #random: Random
   readonly #problems: string[] = []
   readonly #kinds = new Map<string, number>()
+  /** Sources that were refused, and are tried again after a minute: `venue symbol`. */
+  readonly #refused = new Set<string>()
   #faults = 0
   #rests = 0
   #booksCompared = 0
@@ -123,7 +125,8 @@ class Soak {
 
   #note(fault: SoakFault): void {
     this.#faults++
-    const kind = `${fault.venue}: ${fault.what.replace(/[0-9]+ messages a symbol|of \S+ refused/, '…')}`
+    if (fault.what === 'subscription refused') this.#refused.add(`${fault.venue} ${fault.symbol}`)
+    const kind = `${fault.venue}: ${fault.what.replace(/[0-9]+ messages a symbol/, '…')}`
     this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1)
     this.#options.log({ event: 'fault', seconds: Math.round(this.#elapsedSeconds), ...fault })
   }
@@ -214,7 +217,14 @@ class Soak {
   }
 
   #collect(): void {
-    for (const reader of this.#readers) this.#problems.push(...reader.takeProblems())
+    for (const reader of this.#readers) {
+      this.#problems.push(...reader.takeProblems())
+      for (const market of reader.withdrawn) {
+        const isRefused = this.#refused.has(this.#stage.markets.get(market)?.join(' ') ?? '')
+        if (!isRefused) this.#problems.push(`${market}: the book was withdrawn, and its source was not away for long`)
+      }
+      reader.withdrawn.clear()
+    }
     for (const problem of this.#problems.slice(0, 5)) this.#options.log({ event: 'problem', problem })
   }
 
