@@ -26,7 +26,7 @@ if (keys.length === 0) throw new Error('set TIDEGATE_WEBHOOK_SECRET to the secre
 const results = new Map()
 const file = openSync(FILE, 'a+', 0o600)
 const kept = readFileSync(file)
-// A crash can cut the last line. Nobody got its result.
+// A crash can cut the last line. Its result was not sent.
 const end = kept.lastIndexOf('\n') + 1
 if (end < kept.length) ftruncateSync(file, end)
 for (const line of kept.toString('utf8', 0, end).split('\n').filter(Boolean)) {

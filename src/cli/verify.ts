@@ -105,14 +105,11 @@ async function verify(
   environment: CommandEnvironment,
 ): Promise<void> {
   const credentials = await loadCredentials(options, environment.variables)
-  const markets = given.length > 0 ? [...new Set(given)] : credentials.markets
-  if (markets.length === 0) throw new Error('name at least one market, such as: tidegate verify BTCUSD')
+  const markets = marketsOf(given, credentials)
   const { clock, stdout, stderr } = environment
-  const interval = options.heartbeatSeconds
-  const heartbeat = interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }
   const isExtended = options.save !== undefined || options.rest === true
   const requested = channelsOf(markets)
-  const checker = new StreamChecker({ ...heartbeat, isExtended, requested })
+  const checker = new StreamChecker({ ...heartbeatOf(options), isExtended, requested })
   const findings = new Findings<RuleFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: VIOLATIONS[name] }))
   const start = clock.monotonicMilliseconds()
   let connections = 0
@@ -171,6 +168,16 @@ async function verify(
   }
   stdout.write(options.json === true ? `${printableJson(verdict)}\n` : reportText(verdict))
   if (!verdict.ok) environment.setExitCode(1)
+}
+
+function marketsOf(given: readonly string[], credentials: StreamCredentials): readonly string[] {
+  const markets = given.length > 0 ? [...new Set(given)] : credentials.markets
+  if (markets.length === 0) throw new Error('name at least one market, such as: tidegate verify BTCUSD')
+  return markets
+}
+
+function heartbeatOf({ heartbeatSeconds: seconds }: VerifyOptions) {
+  return seconds === undefined ? {} : { heartbeatMilliseconds: seconds * 1000 }
 }
 
 interface RestCheck {
