@@ -27,18 +27,13 @@ export const ISOLATED_FILES = [
   'test/service/keys/private-file.test.ts',
 ]
 
-/** In the long run these need a quiet machine, for limits of time or memory, or for many processes at once. */
+/** In the long run these need a quiet machine: they limit memory, or the time that a step may take. */
 export const ALONE_FILES = [
   'test/client/soak.long.ts',
-  'test/end-to-end/cluster-faults.long.ts',
-  'test/end-to-end/gateway-process-faults.long.ts',
   'test/end-to-end/paused-reader.test.ts',
-  'test/end-to-end/rolling-restart.long.ts',
   'test/end-to-end/wanted-markets.long.ts',
-  'test/hostile/attacks.long.ts',
   'test/hostile/hostile-clients.test.ts',
   'test/hostile/hostile-peers.test.ts',
-  'test/soak/venues.long.ts',
 ]
 
 /** They take at least a quarter of a minute on two cores, mostly waiting. Started last, one of them would run alone. */
