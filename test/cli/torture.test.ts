@@ -66,7 +66,7 @@ const WRONG: readonly WrongRow[] = [
   ['reconnect-loop', 'close-repeatedly', 'never waits', 0.01],
   ['retry-after-ignored', 'handshake-503', 'never waits', 0.1],
   ['old-token', 'close-4001', 'keeps its token', 1],
-  ['old-token', 'handshake-401', 'keeps its token', 1],
+  ['old-token', 'handshake-401', 'keeps a refused token', 1],
   ['subscriptions-missing', 'connection-lost', 'subscribes less', 20],
   ['closed-by-client', 'market-withdrawn', 'closes an empty book', 1],
   ['subscribed-again', 'market-withdrawn', 'subscribes an empty book again', 1],

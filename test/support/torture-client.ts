@@ -13,6 +13,7 @@ export type Misbehaviour =
   | 'comes back always'
   | 'never waits'
   | 'keeps its token'
+  | 'keeps a refused token'
   | 'subscribes less'
   | 'closes an empty book'
   | 'subscribes an empty book again'
@@ -86,7 +87,7 @@ export class TortureClient {
       socket.on('unexpected-response', (request, response) => {
         request.destroy()
         const { statusCode: status = 0, headers: answered } = response
-        if (status === 401 && !this.#is('keeps its token')) this.#token = undefined
+        if (status === 401 && !this.#is('keeps a refused token')) this.#token = undefined
         resolve({ isFinal: status === 403, retryAfterSeconds: Number(answered['retry-after'] ?? 0) })
       })
       socket.on('error', () => undefined)
