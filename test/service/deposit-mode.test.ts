@@ -1,7 +1,7 @@
 /** A store with deposits of the other kind: the start fails before anything is opened, and the error says what to do. */
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { keepDepositMode } from '../../src/money/deposits/mode.ts'
+import { keepDepositMode } from '../../src/money/controls/deposit-mode.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { createLog } from '../../src/platform/base/log.ts'
 import { openEmbedded } from '../../src/platform/store/embedded.ts'

@@ -8,6 +8,7 @@ import type { Log } from '../../platform/base/log.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { DueSearch } from '../../platform/store/due-search.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { checkDepositMode } from '../controls/deposit-mode.ts'
 import { magicOutcome } from '../destinations/magic-places.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import { readDecimals } from '../ledger/assets.ts'
@@ -85,6 +86,8 @@ export class SandboxExecutor {
   /** Returns the number of executed deliveries. */
   async #executeDue(): Promise<number> {
     const { db, owners } = this.#options
+    // Another process may have made the first deposit since the start: a real one's payment must not be invented.
+    await checkDepositMode(db, true)
     const request = { ...CLAIM, limit: CLAIMS_MAX, leaseSeconds: CLAIM_SECONDS }
     const handedOut = await this.#search.claim((isRecent) =>
       transactionWithRetries(db, (transaction) => handOut(transaction, owners, { ...request, isRecent })),

@@ -3,7 +3,7 @@
  * folder. The embedded store is migrated when it is opened. A PostgreSQL server may still be unreachable, and a node
  * never migrates it, because nodes with another version may be using it.
  */
-import { checkDepositMode } from '../../money/deposits/mode.ts'
+import { checkDepositMode } from '../../money/controls/deposit-mode.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { acquireDataLock } from '../../platform/store/data-lock.ts'

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { declineRequest, requestChange } from '../../../src/access/operators/change-requests.ts'
 import type { OperatorTables } from '../../../src/access/operators/tables.ts'
+import { keepDepositMode } from '../../../src/money/controls/deposit-mode.ts'
 import { type NewDelivery, releaseDelivery } from '../../../src/money/deliveries/create.ts'
 import { createDeliveryMetrics } from '../../../src/money/deliveries/metrics.ts'
 import {
@@ -378,6 +379,18 @@ it('the executor of a sandbox settles and refuses payments of several profiles',
   const statuses = async () => [(await document(paid)).status, (await document(refused)).status]
   await expect.poll(statuses).toEqual(['SETTLED', 'FAILED'])
   await executor.stop()
+})
+
+it('the executor of a sandbox settles nothing once another process has real deposits in its store', async () => {
+  const [unpaid = ''] = await addDeliveries(db, owner, 1)
+  await db.transaction((transaction) => keepDepositMode(transaction, false))
+  const { log, lines } = captureLog()
+  const executor = new SandboxExecutor({ db, clock: new VirtualClock(), log, owners })
+  await executor.start()
+  await expect.poll(() => lines.join('')).toContain('rest.sandbox must be false: the store has real deposits')
+  await executor.stop()
+  expect(await document(unpaid)).toMatchObject({ status: 'WAITING', attempt: 0 })
+  await sql`delete from deposit_mode`.execute(db.tables())
 })
 
 describe('a settlement', () => {

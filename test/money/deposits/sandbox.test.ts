@@ -1,6 +1,6 @@
 /** Sandbox deposits: where they arrive, the outcomes that amounts force, and that they are never mixed with real ones. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkDepositMode } from '../../../src/money/deposits/mode.ts'
+import { checkDepositMode, keepDepositMode } from '../../../src/money/controls/deposit-mode.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { newAccount, RULES, ruleBody, type TestAccount } from '../../support/rules.ts'
 
@@ -134,7 +134,9 @@ describe('a deposit for testing', () => {
   })
 })
 
-it('a sandbox deposit marks its store, which is not served without rest.sandbox again', async () => {
+it('a sandbox deposit marks its store, which takes no real deposit and is not served without rest.sandbox again', async () => {
+  const real = () => node.db.transaction((transaction) => keepDepositMode(transaction, false))
+  await expect(real()).rejects.toMatchObject({ code: 'unavailable' })
   await checkDepositMode(node.db, true)
   await expect(checkDepositMode(node.db, false)).rejects.toThrow(
     'rest.sandbox must be true: the store has sandbox deposits. For real deposits use another store: another data_dir',

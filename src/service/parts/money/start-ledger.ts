@@ -3,7 +3,7 @@
  * configuration that changes a ledger asset's decimals, or that would mix sandbox deposits with real ones, fails the
  * start.
  */
-import { checkDepositMode } from '../../../money/deposits/mode.ts'
+import { checkDepositMode } from '../../../money/controls/deposit-mode.ts'
 import type { LedgerUpkeep } from '../../../money/ledger/upkeep.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Config } from '../../config/settings.ts'
