@@ -62,6 +62,26 @@ describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
     await context.close()
   })
 
+  it('a treasurer settles what was paid before a restore, and never handed out since, while deliveries are paused', async () => {
+    const { page, context } = await stage.person(browser, 'toby', 'treasurer')
+    await stage.call('PATCH', '/controls', { paused: { deliveries: true } })
+    await stage.deposit('275')
+    const { id } = await vi.waitFor(async () => {
+      const { items } = await stage.call('GET', '/deliveries?status=WAITING')
+      const found = items.find(({ amount }: { amount: string }) => amount === '275')
+      return found ?? Promise.reject(new Error('there is no delivery yet'))
+    }, 30_000)
+    await page.goto(`${stage.url}/money/deliveries/${id}`)
+    await page.getByRole('button', { name: 'Settle', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('It was not handed out by this store').waitFor()
+    await dialog.getByLabel('Payment reference').fill('0x275')
+    await dialog.getByRole('button', { name: 'Settle', exact: true }).click()
+    await page.getByText('The delivery is settled').waitFor()
+    await stage.call('PATCH', '/controls', { paused: { deliveries: false } })
+    await context.close()
+  })
+
   it('the dialog with a secret stays open however often Escape is pressed', async () => {
     const { page, context } = await stage.person(browser, 'alex', 'admin')
     await page.goto(`${stage.url}/clients/${stage.customer.clientId}`)

@@ -89,7 +89,7 @@ const MEMBERS = {
   waiting_for: Type.Optional(textChoice(WAITING_REASONS)),
   expires_at: Type.String({
     format: 'date-time',
-    description: 'The orchestration fails when it is not converted by then. Time in HOLD and PAUSED extends it',
+    description: 'The orchestration fails when it is not converted by then. Time at closed gates extends it',
   }),
   fail_reason: Type.Optional(
     Type.Object({ code: Type.String(), detail: Type.String() }, { description: 'Present when the status is FAILED' }),

@@ -152,6 +152,7 @@ function askClaim(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void):
 function askSettlement(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
   const { id, status, amount, asset, attempt, destination, first_to_destination } = delivery
   const isFailed = status === 'FAILED'
+  const isWaiting = status === 'WAITING'
   ask({
     title: `Settle ${grouped(amount)} ${asset}?`,
     consequence: (
@@ -164,6 +165,12 @@ function askSettlement(delivery: Schema<'DeliveryWithAttempts'>, reload: () => v
         {isFailed && (
           <p>
             The delivery is FAILED and its money was given back: settling it takes the money from the profile again.
+          </p>
+        )}
+        {isWaiting && (
+          <p>
+            It was not handed out by this store. Only one that was paid before the store was restored is settled so,
+            while deliveries are paused.
           </p>
         )}
       </>
@@ -278,8 +285,12 @@ function DeliveryActions({
           Fail
         </button>
       )}
-      {status !== 'SETTLED' && status !== 'WAITING' && can('POST /deliveries/:id/settle') && (
-        <button type="button" class={isFailed ? '' : 'primary'} onClick={() => askSettlement(delivery, reload)}>
+      {status !== 'SETTLED' && can('POST /deliveries/:id/settle') && (
+        <button
+          type="button"
+          class={isFailed || status === 'WAITING' ? '' : 'primary'}
+          onClick={() => askSettlement(delivery, reload)}
+        >
           {isFailed ? 'Settle late' : 'Settle'}
         </button>
       )}
