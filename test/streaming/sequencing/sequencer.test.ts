@@ -329,6 +329,18 @@ describe('a book that breaks an invariant', () => {
     },
   )
 
+  test.each(BROKEN.slice(2))('a snapshot with an impossible level (%s) replaces no book', (_, levels, reason) => {
+    const writer = Writer.live()
+    writer.snapshot([ask(300, 1), ...levels])
+    writer.clock.advance(2)
+    expect(writer.commits).toEqual([])
+    expect(writer.statuses).toMatchObject([{ live: false, reason }])
+    expect(writer.rebuilds).toEqual([reason])
+    writer.snapshot([bid(100, 10), ask(199, 7), ask(200, 20)])
+    writer.clock.advance(2)
+    expect(writer.commits).toMatchObject([{ changes: [ask(199, 7)] }])
+  })
+
   test('a book that is crossed within a tick and not at its end is not a violation', () => {
     const writer = Writer.live()
     writer.update([bid(201, 1)])
