@@ -315,6 +315,17 @@ describe('a replica', () => {
     expect([replica.epoch, idsOf(replica)]).toEqual([{ id: 'e1', base: 1 }, ['a', 'b']])
   })
 
+  test('a replica knows from a state that its book is withdrawn, until a later state has one', () => {
+    const { bus, replica, commit, status } = follow()
+    commit([bid(100, 1)])
+    status(true, '')
+    status(false, 'gone')
+    bus.publish(stateOf(3, { levels: [], live: false, reason: 'gone', isWithdrawn: true }))
+    expect([replica.isWithdrawn, replica.view.levels()]).toEqual([true, []])
+    bus.publish(stateOf(4, { levels: [bid(101, 1)], live: false, reason: 'gone' }))
+    expect([replica.isWithdrawn, replica.view.levels()]).toEqual([false, [bid(101, 1)]])
+  })
+
   test('a replica does not call a removed listener, and follows nothing once stopped', () => {
     const { replica, commit, seen, end } = follow()
     commit([bid(100, 1)])
