@@ -1,7 +1,8 @@
 /**
  * Whether a store has real or sandbox deposits. The first deposit decides. From then on the service does not start on
  * this store with the other value of `rest.sandbox`: sandbox deposits are not backed by money, and a sandbox settles
- * deliveries without a payment. A process that started before the first deposit refuses deposits, and settles nothing.
+ * deliveries without a payment. A process with the other value that started before the first deposit refuses deposits,
+ * and settles nothing.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'

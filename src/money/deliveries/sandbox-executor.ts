@@ -92,6 +92,8 @@ export class SandboxExecutor {
     const handedOut = await this.#search.claim((isRecent) =>
       transactionWithRetries(db, (transaction) => handOut(transaction, owners, { ...request, isRecent })),
     )
+    // The first deposit may have come between the two, with its delivery in one transaction.
+    if (handedOut.length > 0) await checkDepositMode(db, true)
     for (const { id } of handedOut) await transactionWithRetries(db, (transaction) => this.#execute(transaction, id))
     return handedOut.length
   }
