@@ -12,6 +12,8 @@ const MARGIN_MILLISECONDS = 20_000
 const MARGIN_FACTOR = 4
 /** To run all of a core's test files without a mutant. */
 const LEARNING_MILLISECONDS = 600_000
+/** A test or hook that waits for what a mutant prevents. */
+const WAITING_MILLISECONDS = 60_000
 const WORKERS = 2
 /** Of the second batch of test files, after the nearest one. */
 const CHEAP_MILLISECONDS = 5_000
@@ -201,7 +203,12 @@ async function startVitest() {
   const reporter = { onTestModuleEnd: (module) => void ended.push(module) }
   const replacing = { name: 'mutants', enforce: 'pre', transform: (_, id) => changed.get(id.slice(ROOT.length + 1)) }
   const projectOf = ({ test }) => {
-    const own = { isolate: true, setupFiles: [...setupFiles, 'test/faults/mutant-setup.ts'] }
+    const own = {
+      isolate: true,
+      testTimeout: WAITING_MILLISECONDS,
+      hookTimeout: WAITING_MILLISECONDS,
+      setupFiles: [...setupFiles, 'test/faults/mutant-setup.ts'],
+    }
     return { root: ROOT, plugins: [replacing], test: { ...shared, ...test, ...own } }
   }
   const options = {
