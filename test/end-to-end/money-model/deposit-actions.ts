@@ -47,7 +47,10 @@ function bodyOf({ random }: World, { terms }: Payment, verb: Verb, profile_id: s
 }
 
 function apply(payment: Payment, verb: Verb, profileId: string): void {
-  if (verb === 'hold') payment.base = 'HELD'
+  if (verb === 'hold') {
+    payment.base = 'HELD'
+    payment.isHeldByReview = false
+  }
   if (verb === 'release') payment.base = null
   if (verb === 'reject') payment.base = 'REJECTED'
   if (verb === 'reverse') payment.isReversed = true
@@ -96,8 +99,8 @@ async function correct(world: World, payment: Payment): Promise<void> {
 function applyCorrection(payment: Payment, next: Terms): void {
   payment.terms = next
   payment.isCorrected = true
-  // What was held before it was reversed is credited again without a hold.
-  if (payment.isReversed) payment.base = null
+  // What was held before it was reversed is credited again without a hold, and new terms are reviewed again.
+  if (payment.isReversed || (payment.base === 'HELD' && payment.isHeldByReview)) payment.base = null
   payment.isReversed = false
   holdReviewed(payment)
 }
@@ -105,10 +108,11 @@ function applyCorrection(payment: Payment, next: Terms): void {
 /** Whether the call was carried out is not known: the record shows it. */
 async function readState(world: World, payment: Payment): Promise<void> {
   const deposit: Json = await world.read(`/deposits/${payment.depositId}`)
-  const { secondary_status: secondary = null, profile_id: profileId, asset, amount, corrections } = deposit
+  const { secondary_status: secondary = null, profile_id: profileId, asset, amount, corrections, gates = [] } = deposit
   payment.isReversed = secondary === 'REVERSED'
   if (secondary === 'RETURNED') payment.returns++
   else if (secondary !== 'REVERSED') payment.base = secondary
+  payment.isHeldByReview = gates.every(({ code }: Json) => code !== 'OPERATOR_HOLD')
   payment.terms = { ...payment.terms, asset, units: toUnits(amount, asset), profileId }
   payment.isCorrected = corrections !== undefined
 }

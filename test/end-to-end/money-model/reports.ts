@@ -66,6 +66,7 @@ function newPayment({ random, places, payments }: World): Payment {
     isSeen: false,
     isCompleted: false,
     base: null,
+    isHeldByReview: false,
     isReversed: false,
     returns: 0,
     isReported: false,
@@ -210,7 +211,9 @@ function isAssigned({ terms: { profileId, place } }: Payment): boolean {
 export function holdReviewed(payment: Payment): void {
   const { isCompleted, terms, base } = payment
   if (!isCompleted || terms.profileId === undefined || base !== null) return
-  if (isReviewed(terms.units, terms.asset)) payment.base = 'HELD'
+  if (!isReviewed(terms.units, terms.asset)) return
+  payment.base = 'HELD'
+  payment.isHeldByReview = true
 }
 
 export function isSame(one: Terms, other: Terms): boolean {

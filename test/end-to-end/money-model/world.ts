@@ -65,6 +65,8 @@ export interface Payment {
   proposed?: Terms
   /** By the operator, apart from returns. */
   base: 'HELD' | 'REJECTED' | null
+  /** Of one that is HELD: its amount alone, and no person, holds it. */
+  isHeldByReview: boolean
   isReversed: boolean
   /** From then on no report replaces its terms. */
   isCorrected: boolean
