@@ -53,6 +53,15 @@ export function isStoreOther(seen?: SeenPosition): RawBuilder<boolean> {
   return sql<boolean>`exists (select from store_origin where identity <> store_identity() or ${isBehind})`
 }
 
+/**
+ * Whether the store may have lost records of payments: it is not the confirmed one, or its log is behind where this
+ * process last saw it.
+ */
+export async function isRestored<Tables>(tables: Kysely<Tables>, seen: SeenPosition | undefined): Promise<boolean> {
+  const { rows } = await sql<{ readonly is_other: boolean }>`select ${isStoreOther(seen)} as is_other`.execute(tables)
+  return rows[0]?.is_other === true
+}
+
 export async function readStoreIdentity<Tables>(tables: Kysely<Tables>): Promise<StoreIdentity> {
   const { rows } = await sql<StoreIdentity>`
     select identity as confirmed, store_identity() as present, store_position()::text as position from store_origin

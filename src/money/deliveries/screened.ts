@@ -5,7 +5,7 @@
  */
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
-import { isOtherStore, readStoreIdentity } from '../controls/store-identity.ts'
+import { isRestored } from '../controls/store-identity.ts'
 import type { Applied, ScreenedMovements } from '../screening/movements.ts'
 import { DELIVERIES_CHANNEL, lockDeliveryOf } from './create.ts'
 import type { DeliveryOwners } from './owner.ts'
@@ -46,7 +46,7 @@ async function rejectPayment<Tables>(
 ): Promise<Applied> {
   const row = await lockDeliveryOf(transaction, id)
   if (row?.status === 'WAITING') {
-    if (isOtherStore(await readStoreIdentity(transaction))) await giveUp(transaction, owners, row, RESTORED)
+    if (await isRestored(transaction, owners.gates().seenStore)) await giveUp(transaction, owners, row, RESTORED)
     else await failAll(transaction, owners, [row], { code: 'screening_rejected', detail: DETAIL })
     return 'applied'
   }

@@ -8,7 +8,7 @@ import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { readGates } from '../controls/gates.ts'
-import { isOtherStore, readStoreIdentity } from '../controls/store-identity.ts'
+import { isRestored } from '../controls/store-identity.ts'
 import { deliveryGates } from '../deliveries/hand-out.ts'
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { failAll } from '../deliveries/results.ts'
@@ -47,9 +47,10 @@ async function cancelConversion<Tables>(
   actor: string,
   row: Row,
 ): Promise<void> {
-  refuseHeld((await readGates(transaction, [conversionGates(termsOf(row))], owners.gates()))[0])
+  const settings = owners.gates()
+  refuseHeld((await readGates(transaction, [conversionGates(termsOf(row))], settings))[0])
   // Before the restore, it may have been converted and paid.
-  if (isOtherStore(await readStoreIdentity(transaction))) throw refused('PAUSED', RESTORED)
+  if (await isRestored(transaction, settings.seenStore)) throw refused('PAUSED', RESTORED)
   await failUnconverted(transaction, row, { action: ACTION, failCode: 'CANCELLED', failDetail: DETAIL }, actor)
 }
 

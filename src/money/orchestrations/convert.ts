@@ -6,7 +6,7 @@
 import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { type GateSettings, readAmountGates, readGates } from '../controls/gates.ts'
-import { isOtherStore, readStoreIdentity } from '../controls/store-identity.ts'
+import { isRestored } from '../controls/store-identity.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
@@ -112,9 +112,14 @@ async function outcomesOf<Tables>(
   const findings = await readGates(transaction, rows.map(conversionGates), gates)
   const places = rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined))
   const own = await areOwnAddresses(transaction, places)
-  const isRestored = rows.some(({ isExpired }) => isExpired) && isOtherStore(await readStoreIdentity(transaction))
+  const mayBePaid = rows.some(({ isExpired }) => isExpired) && (await isRestored(transaction, gates.seenStore))
   const early = rows.map(({ isExpired }, index) =>
-    beforePrice({ findings: findings[index] ?? [], isOwnAddress: own[index] === true, isExpired, isRestored }),
+    beforePrice({
+      findings: findings[index] ?? [],
+      isOwnAddress: own[index] === true,
+      isExpired,
+      isRestored: mayBePaid,
+    }),
   )
   const open = rows.filter((_, index) => early[index] === undefined)
   const outcomes = await priceAll(

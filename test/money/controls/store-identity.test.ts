@@ -12,6 +12,7 @@ import {
   unknownParts,
 } from '../../../src/money/controls/store-identity.ts'
 import { claimDeliveries } from '../../../src/money/deliveries/reports.ts'
+import { screenedPayments } from '../../../src/money/deliveries/screened.ts'
 import type { Clock } from '../../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
@@ -266,6 +267,18 @@ it('a process whose note is ahead of the store hands out nothing, before anythin
   await started.start()
   expect(state.seenStore).not.toEqual(noted)
   await started.stop()
+})
+
+it('a payment that its screening rejects is left to a person where the note of the process is ahead of the store', async () => {
+  const db = await openTestStore({ log })
+  cleanups.push(() => db.close())
+  const { present } = await examineStoreIdentity(db, { identity: '', position: '0/0' })
+  await addDelivery(db)
+  const { rows } = await sql<{ id: string }>`select orchestration_id as id from deliveries`.execute(db.tables())
+  const seenStore = { identity: present, position: 'FFFFFFFF/0' }
+  const payments = screenedPayments(recordingOwners({ ...OPEN_GATES, seenStore }))
+  await db.transaction((transaction) => payments.reject(transaction, rows[0]?.id as string))
+  expect((await sql`select status from deliveries`.execute(db.tables())).rows).toEqual([{ status: 'NEEDS_OPERATOR' }])
 })
 
 describe('the controls', () => {

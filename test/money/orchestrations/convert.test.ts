@@ -1,6 +1,7 @@
 /** The step `convert`: what it makes of the ledger, the statement, the orchestration and its work. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readStoreIdentity } from '../../../src/money/controls/store-identity.ts'
 import type { Delivery } from '../../../src/money/deliveries/model.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
 import { ORCHESTRATION_DELIVERIES } from '../../../src/money/orchestrations/delivery-results.ts'
@@ -12,7 +13,7 @@ import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { captureLog } from '../../support/captured-log.ts'
-import { reviewPayments } from '../../support/gates.ts'
+import { OPEN_GATES, reviewPayments } from '../../support/gates.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../../support/ledger.ts'
 import {
   bookOf,
@@ -350,11 +351,15 @@ describe('an orchestration that waits', () => {
     expect(left).toBeLessThan(86_460_000)
   })
 
-  it('a waiting orchestration does not expire in a restored store, which may have lost its payment', async () => {
+  it.each([
+    ['a restored store', sql`'another store'`],
+    ['a store whose log is behind the note of its process', sql`store_identity()`],
+  ])('a waiting orchestration does not expire in %s, which may have lost its payment', async (_, identity) => {
     const row = await attempt(() => bitcoin)
-    await run(sql`update store_origin set identity = 'another store'`)
+    await run(sql`update store_origin set identity = ${identity}`)
+    const { present } = await readStoreIdentity(db.tables())
     await pass(row.id, 2 * 86_400)
-    await again()
+    await again({ gates: { ...OPEN_GATES, seenStore: { identity: present, position: 'FFFFFFFF/0' } } })
     const waiting = { status: 'PROCESSING', step: 'convert', waiting_for: 'PAUSED' }
     expect(await orchestrationRow(db, row.id as string)).toMatchObject(waiting)
     expect(await balanceOf(db, owner.profileId, 'BTC')).toMatchObject({ available: 0n, in_transit: 10_000_000n })

@@ -9,6 +9,7 @@ import type { Clock } from '../../../platform/base/clock.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import type { Db } from '../../../platform/store/db.ts'
 import type { Config } from '../../config/settings.ts'
+import type { Parts } from '../parts.ts'
 import { type PricingParts, pricingContext } from './pricing-context.ts'
 import { gateSettings } from './settings.ts'
 
@@ -19,10 +20,16 @@ export interface ConverterParts {
   readonly clock: Clock
   readonly metrics: MetricsRegistry
   readonly current: { readonly config: Config }
+  /** Has where this process last saw the store. */
+  readonly state: Pick<Parts['state'], 'seenStore'>
 }
 
 /** Also registers the metrics of conversions, so it is called once per process. */
-export function createConverter({ clock, metrics, current }: ConverterParts, db: Db, books: PriceBooks): Converter {
+export function createConverter(
+  { clock, metrics, current, state }: ConverterParts,
+  db: Db,
+  books: PriceBooks,
+): Converter {
   const pricing = () => pricingContext({ config: current.config, clock, ...books })
   createPricingMetrics(metrics, db, pricing)
   createWaitingMetrics(metrics, db)
@@ -30,7 +37,7 @@ export function createConverter({ clock, metrics, current }: ConverterParts, db:
     settings: () => ({
       feeBps: current.config['orchestrations.fee_bps'],
       pricing: pricing(),
-      gates: gateSettings(current.config),
+      gates: { ...gateSettings(current.config), seenStore: state.seenStore },
     }),
     metrics: createStepMetrics(metrics),
   }

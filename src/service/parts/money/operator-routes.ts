@@ -63,7 +63,7 @@ export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly Mod
         wake: wakeLimited,
       }),
     (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(current.config) }),
-    (app) => registerScreeningOperatorRoutes(app, { db, kinds: screenedKinds(current) }),
+    (app) => registerScreeningOperatorRoutes(app, { db, kinds: screenedKinds(current, options.state) }),
     (app) => registerDeliveryOperatorRoutes(app, { ...options, owners, hasWebhook, metrics }),
   ]
 }

@@ -11,6 +11,7 @@ import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import type { Config } from '../../config/settings.ts'
 import type { Lifecycle } from '../../process/lifecycle.ts'
 import { readFromStore, type Waiting } from '../../process/store-wait.ts'
+import type { Parts } from '../parts.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import { depositSettings } from './settings.ts'
 
@@ -20,25 +21,33 @@ export interface ScreeningParts extends Waiting {
   readonly lifecycle: Lifecycle
   /** The current configuration, which a reload replaces. */
   readonly current: { readonly config: Config }
+  /** Has where this process last saw the store. */
+  readonly state?: Pick<Parts['state'], 'seenStore'>
   readonly encryptionKey: EncryptionKey | undefined
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
 }
 
-/** @param current the current configuration, which a reload replaces */
-export function screenedKinds(current: { readonly config: Config }): ScreenedKinds {
+/**
+ * @param current the current configuration, which a reload replaces
+ * @param state has where this process last saw the store
+ */
+export function screenedKinds(
+  current: { readonly config: Config },
+  state?: Pick<Parts['state'], 'seenStore'>,
+): ScreenedKinds {
   return {
     deposit: screenedDeposits(() => depositSettings(current.config)),
-    payment: screenedPayments(deliveryOwners(current)),
+    payment: screenedPayments(deliveryOwners(current, state)),
   }
 }
 
 /** Starts the sender, which sends nothing while `screening.url` is empty. */
 export async function startScreening(parts: ScreeningParts): Promise<void> {
-  const { current, lifecycle } = parts
+  const { current, state, lifecycle } = parts
   const sender = createScreeningSender({
     ...parts,
-    kinds: screenedKinds(current),
+    kinds: screenedKinds(current, state),
     requests: createHookCounter(parts.metrics),
     settings: () => ({
       url: current.config['screening.url'],
