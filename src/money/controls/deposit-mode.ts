@@ -5,7 +5,7 @@
  * and settles nothing.
  */
 import { Problem } from '../../platform/http/problem.ts'
-import type { Db, Transaction } from '../../platform/store/db.ts'
+import type { Kysely, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 
 interface ModeRow {
@@ -27,8 +27,8 @@ export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, 
 }
 
 /** Throws when `rest.sandbox` contradicts the deposits in the store. The error names the setting and the remedy. */
-export async function checkDepositMode(db: Db, isSandbox: boolean): Promise<void> {
-  const { rows } = await sql<ModeRow>`select is_sandbox from deposit_mode`.execute(db.tables())
+export async function checkDepositMode<Tables>(tables: Kysely<Tables>, isSandbox: boolean): Promise<void> {
+  const { rows } = await sql<ModeRow>`select is_sandbox from deposit_mode`.execute(tables)
   const fault = contradiction(rows[0], isSandbox)
   if (fault !== undefined) throw new Error(fault)
 }

@@ -86,14 +86,16 @@ export class SandboxExecutor {
   /** Returns the number of executed deliveries. */
   async #executeDue(): Promise<number> {
     const { db, owners } = this.#options
-    // Another process may have made the first deposit since the start: a real one's payment must not be invented.
-    await checkDepositMode(db, true)
     const request = { ...CLAIM, limit: CLAIMS_MAX, leaseSeconds: CLAIM_SECONDS }
     const handedOut = await this.#search.claim((isRecent) =>
-      transactionWithRetries(db, (transaction) => handOut(transaction, owners, { ...request, isRecent })),
+      transactionWithRetries(db, async (transaction) => {
+        const found = await handOut(transaction, owners, { ...request, isRecent })
+        // Another process may have made the first deposit since the start, perhaps just before this search. A real
+        // one's payment must not be invented, so nothing found is claimed.
+        await checkDepositMode(transaction, true)
+        return found
+      }),
     )
-    // The first deposit may have come between the two, with its delivery in one transaction.
-    if (handedOut.length > 0) await checkDepositMode(db, true)
     for (const { id } of handedOut) await transactionWithRetries(db, (transaction) => this.#execute(transaction, id))
     return handedOut.length
   }

@@ -43,7 +43,7 @@ export async function openStore(options: StoreOptions & Waiting): Promise<{ read
   closeStoreFolder(config.data_dir, log)
   const db = await waitFor(options, 'embedded store', openFolder(options))
   await waitFor(options, 'migrations', examineAndMigrate(db, options))
-  await waitFor(options, 'deposit mode', checkDepositMode(db, config['rest.sandbox']))
+  await waitFor(options, 'deposit mode', checkDepositMode(db.tables(), config['rest.sandbox']))
   return { db }
 }
 

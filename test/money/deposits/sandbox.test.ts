@@ -137,8 +137,8 @@ describe('a deposit for testing', () => {
 it('a sandbox deposit marks its store, which takes no real deposit and is not served without rest.sandbox again', async () => {
   const real = () => node.db.transaction((transaction) => keepDepositMode(transaction, false))
   await expect(real()).rejects.toMatchObject({ code: 'unavailable' })
-  await checkDepositMode(node.db, true)
-  await expect(checkDepositMode(node.db, false)).rejects.toThrow(
+  await checkDepositMode(node.db.tables(), true)
+  await expect(checkDepositMode(node.db.tables(), false)).rejects.toThrow(
     'rest.sandbox must be true: the store has sandbox deposits. For real deposits use another store: another data_dir',
   )
 })

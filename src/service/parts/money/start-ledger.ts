@@ -16,7 +16,7 @@ interface LedgerParts extends Waiting {
 }
 
 export async function startLedger(parts: LedgerParts, db: Db, upkeep: LedgerUpkeep): Promise<void> {
-  await readFromStore(parts, 'deposit mode', () => checkDepositMode(db, parts.config['rest.sandbox']))
+  await readFromStore(parts, 'deposit mode', () => checkDepositMode(db.tables(), parts.config['rest.sandbox']))
   const faults = await readFromStore(parts, 'assets of the ledger', () => upkeep.register(parts.config.assets))
   if (faults.length > 0) throw new Error(`assets: ${faults.join('; ')}`)
   upkeep.start()
