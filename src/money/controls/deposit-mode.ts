@@ -23,7 +23,7 @@ export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, 
   // Another transaction has stored it since this statement began: the next one sees that.
   if (rows[0] === undefined) return await keepDepositMode(transaction, isSandbox)
   const fault = contradiction(rows[0], isSandbox)
-  if (fault !== undefined) throw new Problem('unavailable', fault)
+  if (fault !== undefined) throw new Problem('unavailable', fault, { headers: { 'retry-after': '60' } })
 }
 
 /** Throws when `rest.sandbox` contradicts the deposits in the store. The error names the setting and the remedy. */

@@ -136,7 +136,8 @@ describe('a deposit for testing', () => {
 
 it('a sandbox deposit marks its store, which takes no real deposit and is not served without rest.sandbox again', async () => {
   const real = () => node.db.transaction((transaction) => keepDepositMode(transaction, false))
-  await expect(real()).rejects.toMatchObject({ code: 'unavailable' })
+  const extras = { headers: { 'retry-after': '60' } }
+  await expect(real()).rejects.toMatchObject({ code: 'unavailable', extras })
   await checkDepositMode(node.db.tables(), true)
   await expect(checkDepositMode(node.db.tables(), false)).rejects.toThrow(
     'rest.sandbox must be true: the store has sandbox deposits. For real deposits use another store: another data_dir',
