@@ -163,7 +163,7 @@ export async function giveUpOverdue<Tables>(
 const isKnown = sql<boolean>`status in ('WAITING', 'CLAIMED')`
 const SETTLE: OperatorCallId = 'POST /deliveries/:id/settle'
 /** Whether one operator has reported it as paid, and a second one has not decided, or the confirmed call is not over. */
-const isReportedPaid = sql<boolean>`exists (
+export const isReportedPaid = sql<boolean>`exists (
   select from change_requests
   where subject = deliveries.id::text and call = ${SETTLE} and change_requests.status in ('PENDING', 'CONFIRMED')
     and carried_out_at is null and expires_at > clock_timestamp()

@@ -6,6 +6,7 @@ import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { createStoreGauge, type StoreSample } from '../../platform/store/store-gauge.ts'
+import { isReportedPaid } from './hand-out.ts'
 import { RECORDED } from './webhook-store.ts'
 
 export interface DeliveryMetrics {
@@ -38,13 +39,15 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
     `Deliveries per open state, counted up to ${COUNTED_MAX}. NEEDS_OPERATOR ones wait for the operator`,
     sql`(select count(*)::integer from (select from deliveries where ${OPEN} limit ${COUNTED_MAX}) as open)`,
   )
-  // Every look at a due delivery sets a later time: also one that finds a gate closed.
+  // Every look at a due delivery sets a later time, also one that finds a gate closed. One that is reported as paid is
+  // not looked at, because it waits for a person and not for an executor.
   createStoreGauge(registry, db, {
     name: 'tidegate_deliveries_due_seconds',
     help: 'How long the delivery due first has waited to be handed out, or again after its claim ended (0: none)',
     sample: sql`
       select greatest(0, coalesce(extract(epoch from clock_timestamp() - (
-        select min(next_attempt_at) from deliveries where next_attempt_at is not null
+        select next_attempt_at from deliveries where next_attempt_at is not null and not ${isReportedPaid}
+        order by next_attempt_at limit 1
       )), 0))::float8 as value`,
   })
   createStoreGauge(registry, db, {

@@ -216,6 +216,8 @@ describe('a claim of one delivery', () => {
     const expectHeld = async () => {
       expect(await claim()).toEqual([])
       await expect(claimOne(id)).rejects.toMatchObject({ code: 'invalid_state' })
+      // No alert names a missing executor.
+      expect(await metricOf('tidegate_deliveries_due_seconds')).toBe(0)
     }
     await expectHeld()
     // Confirmed, and not carried out yet.
