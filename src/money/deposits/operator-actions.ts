@@ -282,8 +282,9 @@ export async function takeFromAvailable<Tables>(
   const { id: groupId, profile_id: profileId, asset } = deposit
   if (profileId === null) throw invalidState(deposit, 'it belongs to no profile: assign it first', 'UNATTRIBUTED')
   const amount = BigInt(deposit.amount)
-  await refuseOrchestrated(transaction, deposit)
   const balances = await lockBalances(transaction, [{ profileId, asset }])
+  // Under the balance's lock, because a retry reserves the money under it.
+  await refuseOrchestrated(transaction, deposit)
   if (balances({ profileId, asset }).available < amount) {
     throw invalidState(deposit, 'its money is no longer available to its profile')
   }

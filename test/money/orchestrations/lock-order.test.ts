@@ -5,10 +5,12 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { GateSettings } from '../../../src/money/controls/gates.ts'
 import { reportFailed } from '../../../src/money/deliveries/reports.ts'
+import { holdDeposit } from '../../../src/money/deposits/operator-actions.ts'
 import { lockBalances } from '../../../src/money/ledger/ledger.ts'
 import { cancelOrchestration } from '../../../src/money/orchestrations/cancel.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
-import { releaseOrchestration } from '../../../src/money/orchestrations/operator-actions.ts'
+import { failUnconverted } from '../../../src/money/orchestrations/fail-unconverted.ts'
+import { releaseOrchestration, retryOrchestration } from '../../../src/money/orchestrations/operator-actions.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import type { Db, Transaction } from '../../../src/platform/store/db.ts'
@@ -18,7 +20,7 @@ import { captureLog } from '../../support/captured-log.ts'
 import { addDeliveries, OPERATOR, PAYEE } from '../../support/deliveries.ts'
 import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
 import { OPEN_GATES, reviewPayments } from '../../support/gates.ts'
-import { addAssets, addOwner, type Owner } from '../../support/ledger.ts'
+import { addAssets, addOwner, balanceOf, credit, type Owner } from '../../support/ledger.ts'
 import {
   convertSettings,
   newOrchestration,
@@ -166,6 +168,29 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     )
     const { rows } = await sql`select secondary_status from deposits where id = ${depositId}`.execute(db.tables())
     expect(rows).toEqual([{ secondary_status: null }])
+  })
+
+  it('a hold of a deposit takes no other money while a retry of its orchestration reserves its own', async () => {
+    const holder = await addOwner(db)
+    const { customerId, profileId } = holder
+    const [id = ''] = await startAll(db, [newOrchestration(holder)])
+    const row = { id, profile_id: profileId, source_asset: 'USDC', source_amount: '5000000' }
+    const expired = { action: 'orchestration.fail', failCode: 'EXPIRED', failDetail: 'no price' } as const
+    await db.transaction((transaction) => failUnconverted(transaction, row, expired, 'worker'))
+    const depositId = newId()
+    await sql`
+      insert into deposits (id, customer_id, profile_id, asset, amount, status, disposition, network, bank_reference,
+        orchestration_id, occurred_at, created_at, updated_at)
+      values (${depositId}, ${customerId}, ${profileId}, 'USDC', 5000000, 'COMPLETED', 'ORCHESTRATED', 'WIRE',
+        ${depositId}, ${id}, now(), now(), now())
+    `.execute(db.tables())
+    await credit(db, profileId, 'USDC', 5_000_000n)
+    const retry: Work = (transaction) =>
+      retryOrchestration(transaction, 'operator', id, { convertSecondsMax: 60 }, undefined)
+    const hold: Work = (transaction) => holdDeposit(transaction, 'operator', depositId, 'to be checked')
+    await expect(meet([retry, async () => undefined], hold)).rejects.toMatchObject({ code: 'invalid_state' })
+    const balance = await balanceOf(db, profileId, 'USDC')
+    expect(balance).toMatchObject({ available: 5_000_000n, in_transit: 5_000_000n, held: 0n })
   })
 })
 
