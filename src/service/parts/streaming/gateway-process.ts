@@ -42,6 +42,8 @@ import { auditFollowed, withdrawAfterMilliseconds } from './start-markets.ts'
 /** How long a start waits until every market is followed. It waits no longer for a market without a book. */
 const FOLLOW_MILLISECONDS_MAX = 2_000
 const FOLLOW_CHECK_MILLISECONDS = 10
+/** How long a process with a wrong book waits until its last metrics are written. */
+const LAST_METRICS_MILLISECONDS_MAX = 1_000
 
 async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<void> {
   const parts = createParts(config)
@@ -59,7 +61,7 @@ async function serve({ config, port, tls, receiptKey }: GatewayStart): Promise<v
     others,
     onCount: (holders) => others.changed(holders, hub),
   })
-  auditFollowed(parts, hub, async () => send({ type: 'metrics', metrics: await metrics.getMetricsAsJSON() }))
+  auditFollowed(parts, hub, () => sendLastMetrics(metrics, clock))
   const reload = createReload(parts, { replicas, importer, hub })
   const pipe = new Socket({ fd: PIPE_DESCRIPTOR, readable: true, writable: true })
   const link: PipeLink = new PipeLink(pipe, (name, bytes) => {
@@ -186,9 +188,17 @@ function createAnswers(connections: SessionConnections, hub: Hub, metrics: Metri
     (answers[name] as (asked: unknown) => unknown)(asked)
 }
 
-function send(message: FromGatewayProcess): void {
+/** Those of many markets are more than the channel takes at once, and what is not written is lost with the process. */
+async function sendLastMetrics(metrics: MetricsRegistry, clock: Clock): Promise<void> {
+  const message = { type: 'metrics', metrics: await metrics.getMetricsAsJSON() } as const
+  const written = new Promise<void>((resolve) => send(message, resolve))
+  await Promise.race([written, wait(clock, LAST_METRICS_MILLISECONDS_MAX)])
+}
+
+function send(message: FromGatewayProcess, written: () => void = () => undefined): void {
   // Without a channel, this process is about to end. A failure means that the main process has just ended.
-  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+  if (process.connected) process.send?.(message, undefined, undefined, () => written())
+  else written()
 }
 
 function issuerOf(receiptKey: ReceiptKey | undefined) {
