@@ -35,7 +35,8 @@ const SANDBOX_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['funding:write_sandbo
 export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
 
 /**
- * Permits a client to publish its `publish_markets`. It exists only where a process has the ingest listener (`ingest.port`).
+ * Permits a client to publish its `publish_markets`. It exists in a process with the ingest listener (`ingest.port`), and
+ * in every one without the role `feed`, which cannot know the listeners of the others.
  */
 export const PUBLISH_SCOPE: Scope = 'exchange:publish_marketdata'
 
