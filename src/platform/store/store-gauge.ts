@@ -1,6 +1,7 @@
 /** Gauges whose values are read from the store at each scrape. One without an answer is left out: it never shows 0. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, type Kysely, StatementFailed, StoreUnavailable } from './db.ts'
+import { readSchemaState, SchemaProblem } from './migrate.ts'
 import type { RawBuilder } from './sql.ts'
 
 export interface StoreGaugeOptions {
@@ -16,9 +17,6 @@ export interface StoreSample {
   readonly label?: string
   readonly value: number
 }
-
-/** A table that no migration has created yet. */
-const UNDEFINED_TABLE = '42P01'
 
 const FAILURES = 'tidegate_store_gauge_failures_total'
 
@@ -44,7 +42,7 @@ export function createStoreGauge(registry: MetricsRegistry, db: Db, options: Sto
 }
 
 /**
- * Returns a gauge's reader. It reads no rows while the store has no tables yet, or is unavailable, which other metrics
+ * Returns a gauge's reader. It reads no rows while the store lacks migrations or is unavailable, which other metrics
  * report, and when a statement fails for another reason: that is a bug, and it is counted.
  */
 export function scrapeReader(
@@ -60,9 +58,21 @@ export function scrapeReader(
     } catch (error) {
       if (error instanceof StoreUnavailable) return []
       if (!(error instanceof StatementFailed)) throw error
-      if (error.sqlState !== UNDEFINED_TABLE) failures.inc({ metric, sqlstate: error.sqlState })
+      if (!(await lacksMigrations(db))) failures.inc({ metric, sqlstate: error.sqlState })
       return []
     }
+  }
+}
+
+/** A node may run, and be scraped, before `migrate` has made the tables and columns that its version reads. */
+async function lacksMigrations(db: Db): Promise<boolean> {
+  try {
+    return (await readSchemaState(db)) !== 'current'
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return true
+    // A newer version has migrated the store, and the older one's statements must succeed all the same.
+    if (error instanceof SchemaProblem) return false
+    throw error
   }
 }
 
