@@ -35,7 +35,8 @@ beforeAll(async () => {
   // Not by literal names: their types would bring the browser's names into all tests.
   const { h, render } = await import('preact' as string)
   const { sessionState } = await load('base/session.ts')
-  sessionState.value = { kind: 'open', session: { allows: [], four_eyes: [], operator: { name: 'ada' } } }
+  const allows = ['POST /orchestrations/:id/retry']
+  sessionState.value = { kind: 'open', session: { allows, four_eyes: [], operator: { name: 'ada' } } }
   const root = { childNodes: [], nodeType: 1 } as never
   textOf = (component) => {
     let page: unknown
@@ -103,6 +104,18 @@ test.each([
   const text = textOf(() => OrchestrationPage({ id: 'o1' }))
   await expect.poll(text).toContain('Waiting for')
   expect(text().includes('It expires at')).toBe(canExpire)
+})
+
+test.each([
+  ['was refused by its executor', 'REFUSED', true],
+  ['was cancelled by its customer', 'CANCELLED', false],
+])('an orchestration that %s offers to retry it only where the service does', async (_, code, canRetry) => {
+  const terms = { source_amount: '5', source_asset: 'USDC', destination_asset: 'USD', destination: {} }
+  answers = { 'orchestrations/o2': { id: 'o2', status: 'FAILED', fail_reason: { code }, ...terms } }
+  const { OrchestrationPage } = await load('pages/orchestration.tsx')
+  const text = textOf(() => OrchestrationPage({ id: 'o2' }))
+  await expect.poll(text).toContain('Why it failed')
+  expect(text().includes('Retry')).toBe(canRetry)
 })
 
 test.each([

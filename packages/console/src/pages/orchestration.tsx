@@ -186,7 +186,8 @@ const ACTIONS: readonly OrchestrationAction[] = [
   {
     name: 'Retry',
     path: 'retry',
-    isOffered: ({ status }) => status === 'FAILED',
+    // What its customer has cancelled cannot be retried.
+    isOffered: ({ status, fail_reason }) => status === 'FAILED' && fail_reason?.code !== 'CANCELLED',
     consequence: "A new orchestration with the same terms starts from the profile's balance, at the current price.",
     run: ({ id }) => call('POST', `/orchestrations/${id}/retry`, {}),
   },
