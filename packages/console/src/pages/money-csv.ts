@@ -62,6 +62,8 @@ export const ORCHESTRATION_CSV: readonly CsvColumn<Schema<'OperatorOrchestration
 export const DELIVERY_CSV: readonly CsvColumn<Schema<'Delivery'>>[] = [
   ...members<Schema<'Delivery'>>('id', 'created_at', 'updated_at', 'status', 'attempt', 'asset', 'amount', 'fee'),
   { name: 'destination', text: destination },
+  { name: 'network', text: ({ destination: { crypto, fiat } }) => crypto?.network ?? fiat?.network },
+  { name: 'memo', text: ({ destination: { crypto, fiat } }) => crypto?.memo ?? fiat?.memo },
   { name: 'fail_code', text: ({ fail_reason }) => fail_reason?.code },
   ...members<Schema<'Delivery'>>(
     'reference',
