@@ -46,6 +46,7 @@ Examples:
       process.stdout.write(options.json === true ? `${printableJson(info)}\n` : infoText(info))
       return
     }
+    if (options.json === true) throw new Error('--json is for --info')
     const reader = await openRecording(file)
     await reader.close()
     for (const [key, value] of settingsOf(options, reader)) command.setOptionValue(key, value)

@@ -40,6 +40,7 @@ describe('a mistake on the command line', () => {
       1,
       'tidegate: http.port is "x", not a whole number from 0 to 65535 (from --http.port); stream.token_expiry is "never", not one of keep, close (from --stream.token_expiry)',
     ],
+    ['an option that needs another one', ['replay', 'btc.recording', '--json'], 1, 'tidegate: --json is for --info'],
     ['a missing file', ['demo', '--config', 'missing.yaml'], 1, 'tidegate: missing.yaml: cannot be read: ENOENT'],
   ])('a mistake on the command line such as %s is one line on stderr', async (_name, args, code, line) => {
     expect(await runCommand(args, { cwd: folder })).toEqual({ code, stdout: '', stderr: `${line}\n` })
