@@ -24,6 +24,7 @@ import {
   type DestinationRow,
   existingDestination,
   insertDestination,
+  isUsableFrom,
   lockDestination,
   type NewDestination,
 } from './store.ts'
@@ -181,7 +182,7 @@ export async function approveDestination(
 ): Promise<DestinationRow> {
   const row = (await lockDestination(transaction, id)) ?? noDestination()
   const isActive = hasState(row, 'ACTIVE')
-  const isUnchanged = usable_at === undefined || Date.parse(usable_at) === Date.parse(row.usable_at)
+  const isUnchanged = usable_at === undefined || (await isUsableFrom(transaction, id, usable_at))
   if (isActive && !row.unverified && isUnchanged) return row
   if (usable_at !== undefined && reason === undefined) {
     throw invalidRequest([{ pointer: '/reason', detail: 'is required with usable_at' }])

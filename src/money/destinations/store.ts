@@ -134,6 +134,20 @@ function byId(tables: Pick<Kysely<DestinationTables>, 'selectFrom'>, id: string)
   return tables.selectFrom('destinations').select(COLUMNS).where('id', '=', id)
 }
 
+/** Whether a locked destination is usable from this time on. Times that have passed are all the same. */
+export async function isUsableFrom(
+  transaction: Transaction<DestinationTables>,
+  id: string,
+  usableAt: string,
+): Promise<boolean> {
+  const { rows } = await sql<{ readonly isSame: boolean }>`
+    select greatest(usable_at, now) = greatest(${usableAt}::timestamptz(3), now) as "isSame"
+    from destinations, (select date_trunc('milliseconds', clock_timestamp()) as now) as clock
+    where id = ${id}
+  `.execute(transaction)
+  return rows[0]?.isSame === true
+}
+
 interface Changes {
   readonly status?: DestinationStatus
   /** Absent: unchanged. A time that has passed becomes the present. */

@@ -86,6 +86,21 @@ describe('destinations for the operator', () => {
     expect(await audited(fiat.id)).not.toContainEqual(['destination.read_numbers', 'operator:grace'])
   })
 
+  it('a repeated approval with a passed usable_at changes nothing', async () => {
+    const { body: fiat } = await customer.call('POST', FIAT_ACCOUNTS, fiatBody())
+    const earlier = { usable_at: '2026-01-01T00:00:00Z', reason: 'called back' }
+    const approved = async () => {
+      const { id } = (await ask('ada', 'POST', `/destinations/${fiat.id}/approve`, earlier)).body.request
+      const { version } = (await ask('grace', 'GET', `/change-requests/${id}`)).body
+      return await ask('grace', 'POST', `/change-requests/${id}/confirm`, { version })
+    }
+    const first = await approved()
+    expect(first.body).toMatchObject({ id: fiat.id, status: 'ACTIVE' })
+    expect(await approved()).toEqual(first)
+    const actions = (await audited(fiat.id)).map(([action]: readonly string[]) => action)
+    expect(actions.filter((action: string) => action === 'destination.approve')).toHaveLength(1)
+  })
+
   it('registering, approving and deleting a destination queue a notice without bank details', async () => {
     const { body } = await customer.call('POST', FIAT_ACCOUNTS, fiatBody())
     await customer.call('DELETE', `${FIAT_ACCOUNTS}/${body.id}`)
