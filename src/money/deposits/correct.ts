@@ -80,7 +80,9 @@ export async function correctDeposit<Tables>(
     (terms.owner?.profileId ?? null) === before.profile_id
   if (isSame && before.secondary_status !== 'REVERSED') return
   if (before.corrections.length >= CORRECTIONS_MAX) {
-    throw invalidState(before, `it was corrected ${CORRECTIONS_MAX} times: reverse it, and report the payment again`)
+    const most = `it was corrected ${CORRECTIONS_MAX} times, the most for one deposit`
+    // A report of the same payment is known, so it credits nothing either.
+    throw invalidState(before, `${most}: its terms can no longer change, and once reversed it is not credited again`)
   }
   const corrected = await correctedBy(transaction, before, terms, body)
   const credited =

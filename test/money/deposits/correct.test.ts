@@ -197,6 +197,24 @@ describe('a correction of an amount', () => {
     expect((await correct(deposit.id, { asset: 'ETH' })).amount).toBe('5.05')
   })
 
+  it('an amount correction is refused after twenty, and does not advise a reversal, which would be final', async () => {
+    const { profileId, body, deposit } = await wrongDeposit()
+    for (let amount = 6; amount < 26; amount++) await correct(deposit.id, { amount: String(amount) })
+    const refusal = {
+      status: 409,
+      body: {
+        code: 'invalid_state',
+        detail: expect.stringMatching(/corrected 20 times.* its terms can no longer change/),
+      },
+    }
+    expect(await ask(deposit.id, 'correct', { amount: '5.5', reason })).toMatchObject(refusal)
+    expect(await balancesOf(stand, profileId)).toEqual(bucket('25000000'))
+    await act(deposit.id, 'reverse', { reason })
+    expect(await ask(deposit.id, 'correct', { amount: '25', reason })).toMatchObject(refusal)
+    await report(stand, body)
+    expect(await balancesOf(stand, profileId)).toEqual(bucket('0'))
+  })
+
   it('an amount correction by two people at the same moment is made once, and reports meanwhile are known', async () => {
     const { profileId, body, deposit } = await wrongDeposit()
     const answers = await Promise.all([
