@@ -11,6 +11,8 @@ export async function fetchToken({ auth_url: authUrl, client_id: clientId, clien
       client_secret: clientSecret,
       scope: SCOPE,
     }),
+    // A redirected request would take the secret to another address.
+    redirect: 'error',
     signal: AbortSignal.timeout(10_000),
   })
   const answer = await response.json()

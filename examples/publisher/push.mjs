@@ -67,7 +67,8 @@ async function token() {
   if (TOKEN !== undefined) return TOKEN
   const form = { grant_type: 'client_credentials', client_id: CLIENT_ID, client_secret: CLIENT_SECRET }
   const body = new URLSearchParams({ ...form, scope: 'exchange:publish_marketdata' })
-  const answer = await fetch(TOKEN_URL, { method: 'POST', body })
+  // A redirected request would take the secret to another address.
+  const answer = await fetch(TOKEN_URL, { method: 'POST', body, redirect: 'manual' })
   if (!answer.ok) throw new Error(`the token request was answered with ${answer.status}`)
   return (await answer.json()).access_token
 }
