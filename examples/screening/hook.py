@@ -83,7 +83,7 @@ class Hook(BaseHTTPRequestHandler):
 
     def do_POST(self):
         size = int(self.headers.get("content-length") or 0)
-        if size > BODY_BYTES_MAX:
+        if not 0 <= size <= BODY_BYTES_MAX:
             self.close_connection = True
             return self.respond(413, {})
         # The signature covers the received bytes: a body that was parsed and serialised again has another signature.
