@@ -294,8 +294,15 @@ export function isMachineRole(role: string): role is MachineRole {
   return MACHINE_ROLES.some((machine) => machine === role)
 }
 
+/** Undefined: only another release, which recorded a request for it, has this call. */
+export function callRowOf(call: string): OperatorCallRow | undefined {
+  return Object.hasOwn(OPERATOR_CALLS, call) ? OPERATOR_CALLS[call as OperatorCallId] : undefined
+}
+
 export function mayCall(role: OperatorRole, call: OperatorCallId): boolean {
-  const { role: needed, machines = [] }: OperatorCallRow = OPERATOR_CALLS[call]
+  const row = callRowOf(call)
+  if (row === undefined) return false
+  const { role: needed, machines = [] } = row
   return isMachineRole(role) ? machines.includes(role) : includesRole(role, needed)
 }
 

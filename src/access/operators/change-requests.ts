@@ -6,13 +6,7 @@
  * row in the same transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type FourEyesKind,
-  includesRole,
-  OPERATOR_CALLS,
-  type OperatorCallId,
-  recordCallOf,
-} from '../../contract/operator-calls.ts'
+import { callRowOf, type FourEyesKind, type OperatorCallId, recordCallOf } from '../../contract/operator-calls.ts'
 import { millisecondText } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { PageParameters } from '../../platform/http/page-query.ts'
@@ -24,7 +18,7 @@ import type { EncryptionKey } from '../clients/encryption-key.ts'
 import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { OwnCall } from './own-calls.ts'
 import { openedBody, readableBody, sealedBody, withoutParties } from './requested-parties.ts'
-import { refuseOwn, requireRequester } from './requesters.ts'
+import { refuseOwn, refuseRole, requireRequester } from './requesters.ts'
 import type { SeenRecord } from './seen-records.ts'
 import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
 
@@ -254,7 +248,7 @@ export async function pendingRequests(
     .execute()
   const about = rows.filter(({ call }) => recordCallOf(call) === shown)
   return about.map(({ id, call, requested_by, comment, created_at }) => {
-    return { id, summary: OPERATOR_CALLS[call].summary, requested_by, comment, created_at }
+    return { id, summary: callRowOf(call)?.summary ?? call, requested_by, comment, created_at }
   })
 }
 
@@ -311,14 +305,6 @@ async function lockFor(
   return { ...row, status: statusOf(row, nowMilliseconds), isExpired: isExpired(row, nowMilliseconds) }
 }
 
-function refuseRole({ call }: OwnCall, { role }: Decider): void {
-  const needed = OPERATOR_CALLS[call].role
-  if (includesRole(role, needed)) return
-  throw new Problem('insufficient_role', `the role ${role} does not include this call, which needs ${needed}`, {
-    meta: { role, needed },
-  })
-}
-
 /** Whether it waits for its confirmation, or was confirmed and may not have been carried out. */
 function isOpen({
   status,
@@ -366,7 +352,7 @@ function documentOf(row: Row, nowMilliseconds: number): ChangeRequestDocument {
     id,
     kind,
     call,
-    summary: OPERATOR_CALLS[call].summary,
+    summary: callRowOf(call)?.summary ?? call,
     params,
     body: withoutParties(body),
     subject,

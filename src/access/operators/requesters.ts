@@ -1,9 +1,22 @@
 /** Whose requests an operator may confirm. */
-import { mayCall, type OperatorCallId } from '../../contract/operator-calls.ts'
+import { callRowOf, includesRole, mayCall, type OperatorCallId } from '../../contract/operator-calls.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Kysely } from '../../platform/store/db.ts'
 import { BUILT_IN_OPERATOR, type CallingOperator } from '../clients/operator-calls.ts'
 import type { OperatorTables } from './tables.ts'
+
+/** 403 unless the role includes the requested call, 409 when only another release has the call. */
+export function refuseRole({ call }: { readonly call: OperatorCallId }, { role }: Pick<CallingOperator, 'role'>): void {
+  const needed = callRowOf(call)?.role
+  if (needed === undefined) {
+    const detail = `this release has no call ${call}: decide on the request with the release that recorded it`
+    throw new Problem('invalid_state', detail, { meta: { current: 'unknown_call' } })
+  }
+  if (includesRole(role, needed)) return
+  throw new Problem('insufficient_role', `the role ${role} does not include this call, which needs ${needed}`, {
+    meta: { role, needed },
+  })
+}
 
 /** 403 `own_request`. Two credentials count as one person's when one was issued with the other. */
 export function refuseOwn(

@@ -1,6 +1,7 @@
 /** Four eyes: what is recorded instead of carried out, who confirms it, and what a confirmation does. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { OperatorRole } from '../../../src/contract/operator-calls.ts'
+import { sql } from '../../../src/platform/store/sql.ts'
 import { type OperatorNode, openOperatorNode } from './operator-node.ts'
 
 interface Answer {
@@ -318,6 +319,27 @@ describe('a request', () => {
     expect(await shown()).toMatchObject([{ id, requested_by: 'ada', summary: 'Approve a rule', ...WHY }])
     await ask('grace', 'POST', `/change-requests/${id}/decline`, {})
     expect(await shown()).toBeUndefined()
+  })
+
+  it('a request for a call that only another release has is listed and shown, and is decided on there alone', async () => {
+    const { id, subject } = await request('ada')
+    const call = 'POST /rules/:id/postpone'
+    await sql`update change_requests set call = ${call} where id = ${id}`.execute(node.db.tables())
+    const shown = { id, call, summary: call, status: 'PENDING' }
+    const listed = await ask('grace', 'GET', `/change-requests?subject=${subject}`)
+    expect([listed.status, listed.body.items]).toEqual([200, [expect.objectContaining(shown)]])
+    const one = await ask('grace', 'GET', `/change-requests/${id}`)
+    expect([one.status, one.body]).toEqual([200, expect.objectContaining(shown)])
+    const { body } = await ask('vera', 'GET', `/rules/${subject}`)
+    expect(body.pending_requests).toMatchObject([{ id, summary: call }])
+    for (const [step, sent] of [
+      ['confirm', { version: 'none' }],
+      ['decline', {}],
+    ] as const) {
+      const answer = await ask('grace', 'POST', `/change-requests/${id}/${step}`, sent)
+      expect([...codeOf(answer), answer.body.meta]).toEqual([409, 'invalid_state', { current: 'unknown_call' }])
+    }
+    expect(writes()).toEqual([])
   })
 
   it.each([
