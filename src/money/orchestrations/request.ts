@@ -1,7 +1,7 @@
 /**
  * Creates orchestrations at a customer's request. The amount moves from the available to the reserved balance in the
  * request's transaction, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
- * record. This is checked before the balance, so repeating a request is safe.
+ * record. This is checked before the balance and a destination's state, so repeating a request is safe.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import type { Asset, Conversions } from '../../contract/assets.ts'
@@ -91,7 +91,8 @@ export async function requestOrchestration<Tables>(
   const profileId = profile.id
   const source = { profile: { profile_id: profileId } }
   const requested = body.destination === undefined ? undefined : withNetworkName(body.destination)
-  const destination = await destinationOf(transaction, profile, requested, settings.gates.destinations)
+  const refuseRepeated = () => refuseUsedRefId(transaction, customerId, refId)
+  const destination = await destinationOf(transaction, profile, requested, settings.gates.destinations, refuseRepeated)
   const asset = sourceAsset.symbol
   refuseNoEffect(profileId, destination, asset === destinationAsset)
   const id = newId()
@@ -112,7 +113,7 @@ export async function requestOrchestration<Tables>(
   const balances = await lockBalances(transaction, [{ profileId, asset }])
   const times = await nextCreationTimes(transaction, [customerId])
   // This customer's other requests wait for its clock's row, so none inserts the same ref_id afterwards.
-  await refuseUsedRefId(transaction, customerId, refId)
+  await refuseRepeated()
   await limits.count([subject])
   refuseClosed((await readGates(transaction, [subject], settings.gates))[0])
   refuseShort(balances({ profileId, asset }).available, sourceAmount, sourceAsset)

@@ -51,16 +51,18 @@ export async function createRule(
   await refuseOtherAccount(transaction, profile, body.account_id)
   if (body.source.fiat !== undefined) refuseWithoutBank(supply.banks(), body.source.fiat, '/source/fiat')
   const source = await sourceOf(transaction, profile, body)
-  const destination = await destinationOf(transaction, profile, body.destination, destinations)
+  const refuseRepeated = async () => {
+    const existing = await ruleWithRefId(transaction, customerId, body.ref_id)
+    if (existing === undefined) return
+    const meta = { existing: ruleDocument(existing, supply.banks()) }
+    throw new Problem('already_exists', 'ref_id: a rule with this ref_id exists', { meta })
+  }
+  const destination = await destinationOf(transaction, profile, body.destination, destinations, refuseRepeated)
   // This customer's other creations wait here until this transaction ends, so none uses the same ref_id afterwards.
   const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
   const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })
   const { createdAt } = creation
-  const existing = await ruleWithRefId(transaction, customerId, body.ref_id)
-  if (existing !== undefined) {
-    const meta = { existing: ruleDocument(existing, supply.banks()) }
-    throw new Problem('already_exists', 'ref_id: a rule with this ref_id exists', { meta })
-  }
+  await refuseRepeated()
   creation.admit()
   const { ref_id, nickname = null, source_asset, destination_asset } = body
   const rule = {

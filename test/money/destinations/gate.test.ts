@@ -122,6 +122,22 @@ describe('a rule or an orchestration to a destination', () => {
     expect((await registerAddress(customer)).status).toBe(409)
   })
 
+  it('a repeated ref_id is answered with its record, also after the destination was deleted', async () => {
+    await credit(node.db, account.profileId, 'USDC', 5_000_000n)
+    const { body } = await registerAddress(customer)
+    const terms = ruleBody(account.profileId, { destination_asset: 'USDC', destination: PLACE })
+    const created = await customer.call('POST', RULES, terms)
+    const withdrawn = await withdrawal(PLACE)
+    expect([created.status, withdrawn.status]).toEqual([200, 200])
+    await remove(body.id)
+    const existing = { code: 'already_exists', meta: { existing: { id: withdrawn.body.id } } }
+    expect(await withdrawal(PLACE)).toMatchObject({ status: 409, body: existing })
+    const again = await customer.call('POST', RULES, terms)
+    expect(again).toMatchObject({ status: 409, body: { meta: { existing: { id: created.body.rule.id } } } })
+    expect((await withdrawal(PLACE, 'another one')).status).toBe(403)
+    expect((await rule(PLACE)).status).toBe(403)
+  })
+
   it('the memo is that of the destination, and another one is refused', async () => {
     await registerAddress(customer, { crypto_network: 'STELLAR', address: STELLAR, memo: '4711' })
     const stellar = (memo: object) =>
