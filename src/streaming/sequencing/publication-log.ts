@@ -33,6 +33,8 @@ export class PublicationLog {
   #epoch = NO_EPOCH
   #version = 0
   #publishedVersion = 0
+  /** The first version followed in the epoch. Earlier ones are another epoch's, also where they count as this one's. */
+  #firstVersion = 0
   /** Versions at which this process withdrew the book without its sequencer. They are not counted in the epoch. */
   #withdrawals: number[] = []
   /** The last one that is not kept. Positions up to it are not known. */
@@ -55,6 +57,7 @@ export class PublicationLog {
     if (this.#publishedVersions === NONE) this.#publishedVersions = new Float64Array(VERSIONS_KEPT)
     if (epoch.id !== this.#epoch.id) {
       this.#publishedVersion = epoch.base
+      this.#firstVersion = version
       this.#withdrawals = []
       this.#forgottenVersion = Number.NEGATIVE_INFINITY
     } else if (epoch.base !== this.#epoch.base) {
@@ -119,12 +122,13 @@ export class PublicationLog {
   /** A version as counted within the epoch, the same in every process. */
   #placeOf(version: number): number {
     let later = 0
-    while ((this.#withdrawals.at(-1 - later) ?? 0) > version) later += 1
+    while ((this.#withdrawals.at(-1 - later) ?? Number.NEGATIVE_INFINITY) > version) later += 1
     return version - this.#epoch.base + later
   }
 
   #publishedAt(version: number): number | undefined {
-    if (version > this.#version || version <= this.#version - VERSIONS_KEPT) return undefined
+    const oldest = Math.max(this.#firstVersion, this.#version - VERSIONS_KEPT + 1)
+    if (version > this.#version || version < oldest) return undefined
     const published = this.#publishedVersions[version % VERSIONS_KEPT] ?? 0
     return published >= this.#epoch.base ? published : undefined
   }

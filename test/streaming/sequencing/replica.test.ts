@@ -225,6 +225,21 @@ describe('a replica', () => {
     expect(publication.executionSeq(executions.at(executions.lastNumber).version)).toBe(4 * 105 - 3)
   })
 
+  test.each([90, 2_999, 2_990])(
+    'an execution at version %i of an epoch that was followed from a later version on has this version’s number',
+    (version) => {
+      const { bus, replica, commit } = follow()
+      commit([bid(100, 1)], { executions: trades('a') })
+      commit([], { instrument: { state: 'OPEN', reason: '' } })
+      for (let count = 0; count < 5; count++) commit([bid(1, 1)])
+      const continues = { epoch: 'e1', executionNumber: 1 }
+      bus.publish({ ...stateOf(3_000, { continues, executionNumber: 1, executions: kept(version, 'b') }), epoch: 'e2' })
+      expect(idsOf(replica)).toEqual(['a', 'b'])
+      const { executions, publication } = replica
+      expect(publication.executionSeq(executions.at(executions.lastNumber).version)).toBe(4 * version - 3)
+    },
+  )
+
   test('a replica keeps the book of an epoch until the next one has a book, and starts over with that', () => {
     const { bus, replica, commit, status, seen } = follow()
     commit([bid(100, 1)], { executions: trades('a') })
