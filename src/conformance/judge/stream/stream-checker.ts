@@ -93,7 +93,8 @@ export class StreamChecker {
 
   /** The connection was lost, or another attempt has failed: nothing more of it is due. */
   onDisconnect(nowMilliseconds: number): void {
-    this.#lostSince ??= nowMilliseconds
+    // Where heartbeats were already late, it is lost since its last message.
+    this.#lostSince ??= this.#heartbeat.check(nowMilliseconds) === undefined ? nowMilliseconds : this.#now
     this.#reset()
   }
 

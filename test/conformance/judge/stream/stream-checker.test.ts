@@ -533,12 +533,20 @@ describe('StreamChecker', () => {
     const { checker } = play(OPENING)
     const details = (now: number) => checker.onEnd(now, [M]).map(({ name, detail }) => `${name}: ${detail}`)
     for (const second of [2, 3, 4, 5, 6]) checker.onMessage(JSON.stringify(heartbeat(second)), second * 100)
-    checker.onDisconnect(1_000)
+    checker.onDisconnect(700)
     checker.onDisconnect(20_000)
-    expect(details(31_000)).toEqual([])
-    expect(details(32_000)).toEqual(['snapshot-missing: no connection for 31 s'])
+    expect(details(30_700)).toEqual([])
+    expect(details(31_700)).toEqual(['snapshot-missing: no connection for 31 s'])
     checker.onConnect()
-    expect(details(32_000)).toEqual([])
+    expect(details(31_700)).toEqual([])
+  })
+
+  it('StreamChecker counts a connection whose heartbeats were late as lost since its last message', () => {
+    const { checker } = play(OPENING)
+    for (const second of [2, 3, 4, 5, 6]) checker.onMessage(JSON.stringify(heartbeat(second)), second * 100)
+    checker.onDisconnect(60_600)
+    const [found] = checker.onEnd(60_700, [M])
+    expect([found?.name, found?.detail]).toEqual(['snapshot-missing', 'no connection for 60 s'])
   })
 
   it('StreamChecker has a case in this file for every rule about the stream', () => {
