@@ -37,12 +37,16 @@ const SIDES = new Map(
   ]),
 )
 const EMPTY_BOOK = 'J'
+/** Orders without an amount that are remembered. */
+const EMPTY_ORDERS_MAX = 10_000
 
 export class Entries {
   #settings
   #book
   /** For books by position: from the best price outwards. @type {Record<Side, { price: string, amount: string }[]>} */
   #positions = { buy: [], sell: [] }
+  /** Orders without an amount. They are not in the book, but may be changed or deleted. @type {Map<string, Entry>} */
+  #emptyOrders = new Map()
 
   /** @param {EntrySettings} settings @param {Book} book */
   constructor(settings, book) {
@@ -54,6 +58,7 @@ export class Entries {
   replace(entries) {
     this.#book.clear()
     this.#positions = { buy: [], sell: [] }
+    this.#emptyOrders.clear()
     const { keyedBy } = this.#settings
     const levels = entries.filter((fields) => SIDES.has(fields.get(269) ?? ''))
     const ordered = keyedBy === 'position' ? levels.sort((left, right) => placeOf(left) - placeOf(right)) : levels
@@ -106,8 +111,27 @@ export class Entries {
   #addOrder(fields, side) {
     const key = idOf(fields)
     if (this.#book.get(key) !== undefined) throw new FeedFault(`the order ${key} is added twice`)
-    const level = this.#level(fields)
-    if (level.amount !== '0') this.#book.set(key, { side, ...level })
+    this.#setOrder(key, { side, ...this.#level(fields) })
+  }
+
+  /** @param {string} key */
+  #orderOf(key) {
+    return this.#book.get(key) ?? this.#emptyOrders.get(key)
+  }
+
+  /** @param {string} key */
+  #deleteOrder(key) {
+    this.#book.delete(key)
+    this.#emptyOrders.delete(key)
+  }
+
+  /** @param {string} key @param {Entry} entry */
+  #setOrder(key, entry) {
+    this.#deleteOrder(key)
+    if (entry.amount !== '0') return this.#book.set(key, entry)
+    this.#emptyOrders.set(key, entry)
+    const [oldest] = this.#emptyOrders.keys()
+    if (this.#emptyOrders.size > EMPTY_ORDERS_MAX) this.#emptyOrders.delete(/** @type {string} */ (oldest))
   }
 
   /** @param {Fields} fields @param {Side} side */
@@ -116,15 +140,15 @@ export class Entries {
     if (action === NEW) return this.#addOrder(fields, side)
     const key = idOf(fields)
     const previous = action === CHANGE ? (fields.get(280) ?? key) : key
-    const entry = this.#book.get(previous)
+    const entry = this.#orderOf(previous)
     if (entry === undefined) throw new FeedFault(`the order ${previous} is unknown`)
-    if (action === DELETE) return void this.#book.delete(previous)
+    if (action === DELETE) return this.#deleteOrder(previous)
     if (action !== CHANGE) throw new FeedFault(`MDUpdateAction ${action} in a book by order`)
     if (previous !== key && this.#book.get(key) !== undefined) throw new FeedFault(`the order ${key} is added twice`)
     const price = fields.has(270) ? this.#price(fields) : entry.price
     const amount = fields.has(271) ? this.#amount(fields) : entry.amount
-    this.#book.delete(previous)
-    if (amount !== '0') this.#book.set(key, { side, price, amount })
+    if (previous !== key) this.#deleteOrder(previous)
+    this.#setOrder(key, { side, price, amount })
   }
 
   /** @param {Fields} fields @param {Side} side */
@@ -163,7 +187,7 @@ export class Entries {
   /** A change or delete by identifier may omit unchanging fields. @param {Fields} fields */
   #typeOfOrder(fields) {
     if (this.#settings.keyedBy !== 'order') return undefined
-    const side = this.#book.get(fields.get(280) ?? fields.get(278) ?? fields.get(37) ?? '')?.side
+    const side = this.#orderOf(fields.get(280) ?? fields.get(278) ?? fields.get(37) ?? '')?.side
     return side === undefined ? undefined : side === 'buy' ? '0' : '1'
   }
 

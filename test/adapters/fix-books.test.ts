@@ -105,11 +105,14 @@ describe('a book by order', () => {
     expect(log.find((line) => line.includes('the book is lost'))).toContain('the order ?2Jx is unknown')
   })
 
-  it('a book by order is published without the orders that have no amount', async () => {
+  it('a book by order is published without its orders that have no amount, until a change gives them one', async () => {
     const empty = level(undefined, 0, '99', '0.00', id('c'))
     const { ingest, book, send } = await start([...first, empty], { keyedBy: 'order' })
     await ingest.until('the book', () => book.snapshots === 1)
     expect(await send(level(0, 1, '101', '0', id('d')), level(0, 1, '102', '5', id('e')))).toEqual(['3@100', '5@102'])
+    expect(await send([[279, 1], id('c'), [271, '7']], [[279, 2], id('d')])).toEqual(['3@100 7@99', '5@102'])
+    expect(await send([[279, 1], id('e'), [271, '0']])).toEqual(['3@100 7@99', ''])
+    expect(await send([[279, 2], id('e')], [[279, 2], id('c')])).toEqual(['3@100', ''])
     expect(book.snapshots).toBe(1)
   })
 
