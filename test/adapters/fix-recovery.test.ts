@@ -199,17 +199,6 @@ describe('the session', () => {
     await stopped
     expect(log.some((line) => line.includes('no answer to the logout'))).toBe(true)
   })
-
-  it('the FIX session notices a silent engine also after the clock was set back', async () => {
-    const { acceptor, book, clock, log, ...stage } = await start({ fix: { heartbeatSeconds: 10 } })
-    acceptor.isAnswering = false
-    clock.stepWall(-3_600_000)
-    await stage.pass(30_000)
-    acceptor.isAnswering = true
-    expect(log.some((line) => line.includes('the engine does not answer'))).toBe(true)
-    await stage.passUntil('the second epoch', () => book.epochs.length > 1)
-    await stage.settled()
-  })
 })
 
 describe('Tidegate', () => {
