@@ -33,12 +33,10 @@ export class PublicationLog {
   #epoch = NO_EPOCH
   #version = 0
   #publishedVersion = 0
-  /** The first version followed in the epoch. Earlier ones are another epoch's, also where they count as this one's. */
+  /** The first version followed in the epoch, or after the last withdrawal not kept. Earlier ones are not known. */
   #firstVersion = 0
   /** Versions at which this process withdrew the book without its sequencer. They are not counted in the epoch. */
   #withdrawals: number[] = []
-  /** The last one that is not kept. Positions up to it are not known. */
-  #forgottenVersion = Number.NEGATIVE_INFINITY
   /**
    * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a skipped version),
    * and its book's origin.
@@ -59,10 +57,9 @@ export class PublicationLog {
       this.#publishedVersion = epoch.base
       this.#firstVersion = version
       this.#withdrawals = []
-      this.#forgottenVersion = Number.NEGATIVE_INFINITY
     } else if (epoch.base !== this.#epoch.base) {
       this.#withdrawals.push(version)
-      if (this.#withdrawals.length > VERSIONS_KEPT) this.#forgottenVersion = this.#withdrawals.shift() as number
+      if (this.#withdrawals.length > VERSIONS_KEPT) this.#firstVersion = (this.#withdrawals.shift() as number) + 1
     }
     this.#epoch = epoch
     const skipped = Math.max(this.#version + 1, version - VERSIONS_KEPT)
@@ -107,7 +104,10 @@ export class PublicationLog {
     return this.#cursors.binding(this.#epoch)
   }
 
-  /** The position named by `EPOCH.SEQ`. Undefined for another epoch, or a number without a message. */
+  /**
+   * The position named by `EPOCH.SEQ`. Undefined for another epoch, a number without a message, or one before this
+   * process followed the epoch: its version is also one of the epoch before.
+   */
   resumable(text: string): PublicationPosition | undefined {
     const { id, base } = this.#epoch
     const seq = this.#cursors.position({ id, base: 0 }, text)
@@ -115,7 +115,7 @@ export class PublicationLog {
     let version = base - this.#withdrawals.length + Math.ceil(seq / NUMBERS_PER_VERSION)
     for (const withdrawn of this.#withdrawals) if (version >= withdrawn) version += 1
     const kind = seq % NUMBERS_PER_VERSION
-    if (version > this.#version || version <= this.#forgottenVersion || kind > 1) return undefined
+    if (version > this.#version || version < this.#firstVersion || kind > 1) return undefined
     return { seq, version, hasBook: kind === 0 }
   }
 

@@ -237,6 +237,10 @@ describe('a replica', () => {
       expect(idsOf(replica)).toEqual(['a', 'b'])
       const { executions, publication } = replica
       expect(publication.executionSeq(executions.at(executions.lastNumber).version)).toBe(4 * version - 3)
+      // Before this position there are also executions of the epoch before.
+      expect(publication.resumable(`${publication.epochText}.${4 * version}`)).toBeUndefined()
+      const position = `${publication.epochText}.12000`
+      expect(publication.resumable(position)).toEqual({ seq: 12_000, version: replica.version, hasBook: true })
     },
   )
 
