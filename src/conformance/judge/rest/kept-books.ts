@@ -106,8 +106,7 @@ export class KeptBooks {
         : kept.find(({ time }) => time === answer.time)
     // Its view has not changed since, or its node follows a little later: only equal levels tell.
     const isEarlier = !isWhole && answer.time < first.time && !isOld(answer.time, first.time)
-    const found = book && differences(book, answer, isWhole)
-    if (found !== undefined) this.#end(awaited, isEarlier && found.length > 0 ? undefined : found)
+    if (book !== undefined) this.#end(awaited, differences(book, answer, { isWhole, isEarlier }))
     else if (isWhole && isOld(answer.time, first.time)) this.#end(awaited, [oldText(answer, first)])
     else if ((kept.at(-1) as KeptBook).time > answer.time) this.#end(awaited, undefined)
   }
@@ -133,7 +132,13 @@ function oldText({ cursor, time }: BookAnswer, first: KeptBook): string {
   return `the book ${cursor} of ${time}, when the stream had ${first.cursor} of ${first.time}`
 }
 
-function differences(kept: KeptBook, answer: BookAnswer, isWhole: boolean): string[] {
+/** @param which `isEarlier`: with other levels, the answer may be right and is not compared */
+function differences(
+  kept: KeptBook,
+  answer: BookAnswer,
+  which: { readonly isWhole: boolean; readonly isEarlier: boolean },
+): Comparison {
+  const { isWhole, isEarlier } = which
   const book = new NaiveBook()
   const found: string[] = []
   for (const side of BOOK_SIDES) {
@@ -149,6 +154,7 @@ function differences(kept: KeptBook, answer: BookAnswer, isWhole: boolean): stri
       break
     }
   }
+  if (isEarlier && found.length > 0) return undefined
   if (answer.digest !== book.digest()) found.push(`the digest is ${answer.digest}, the stream's ${book.digest()}`)
   // A lagging subscriber's message may have a later time than the change itself.
   const isTimely = answer.time <= kept.time && (!isWhole || answer.time > kept.previousTime)

@@ -67,6 +67,9 @@ describe('REST books', () => {
       "rest-book-differs: at d2, depth 1: bids level 1 is 100.00 x 1.5, the stream's 100.00 x 1.6",
       expect.stringContaining('the digest is'),
     ])
+    send(update(M, 10_010, [['99.00', '3.0']], []), 'c3')
+    ask(answer('d2', 10_005, best, ASKS, { depth: 1, digest: '0000000000000000' }), 1)
+    expect(found.slice(2)).toEqual([expect.stringContaining('the digest is 0000000000000000')])
   })
 
   it('a falsified REST book is named: levels, digest, time, depth, and one that is old', () => {
