@@ -241,12 +241,17 @@ export class Publisher {
   #continue(market, accepted) {
     const isComplete = accepted !== undefined && accepted <= market.seq && market.seq - market.kept.length <= accepted
     const isLost = market.book === 'lost'
-    const hasMore = accepted !== undefined && accepted < market.seq && accepted > market.snapshotSeq
-    if (isComplete && (isLost || (market.book === 'trusted' && hasMore))) {
+    const { snapshotSeq } = market
+    const isKnown = isComplete && accepted > snapshotSeq
+    if (isComplete && (isLost || (market.book === 'trusted' && isKnown && accepted < market.seq))) {
       if (isLost) this.#sendLost(market, accepted)
       market.isLive = true
       for (const { seq, text } of market.kept) if (seq > accepted) this.#connection.send(text)
-    } else if (market.book === 'trusted') this.#sendSnapshot(market)
+    } else if (market.book === 'trusted') {
+      this.#sendSnapshot(market)
+      // Tidegate has this book already: later messages can continue it on yet another connection, where it did not arrive.
+      if (isKnown) market.snapshotSeq = snapshotSeq
+    }
   }
 
   /** @param {Market} market @param {unknown} reason */

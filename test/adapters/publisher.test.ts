@@ -115,6 +115,12 @@ describe('a publisher', () => {
     ingest.drop()
     await ingest.until('the book again', () => book.snapshots === 2)
     expect([ingest.connections, book.seq, book.missed, ingest.violations]).toEqual([2, 1, 0, []])
+    // The first message after it is lost with its connection.
+    ingest.drop()
+    const executions = [{ id: 'T1', price: '1', amount: '1' }]
+    publisher.update('BTCUSD', { time: new Date().toISOString(), executions })
+    await ingest.until('the trade', () => book.seq === 2)
+    expect([book.executions.map(({ id }) => id), book.missed, ingest.violations]).toEqual([['T1'], 0, []])
   })
 
   it('a publisher reconnects when the server dies without closing the connection, and the clock is set back', async () => {
