@@ -179,11 +179,18 @@ export class CandleCounter {
     return replica.live && progress.begunMilliseconds !== undefined
   }
 
+  /** Until when executions may be missing. The store may have been away since: what the log kept since is counted. */
+  get #lossEndMilliseconds(): number {
+    const { replica, progress } = this.written
+    const arrivedMilliseconds = Math.max(replica.executions.droppedMilliseconds, replica.liveMilliseconds)
+    const { milliseconds } = replica.instant
+    return Math.max(this.#isFed ? arrivedMilliseconds : milliseconds, progress.begunMilliseconds ?? 0)
+  }
+
   /** Whole minutes, so that a source with many misses, and a gap that has not ended, are written once a minute. */
   #noteGap(milliseconds: number): void {
     const fromMilliseconds = startOf(milliseconds, MINUTE_MILLISECONDS)
-    const { replica, progress } = this.written
-    const last = Math.max(fromMilliseconds, replica.instant.milliseconds, progress.begunMilliseconds ?? 0)
+    const last = Math.max(fromMilliseconds, this.#lossEndMilliseconds)
     const untilMilliseconds = startOf(last, MINUTE_MILLISECONDS) + MINUTE_MILLISECONDS - 1
     const known = this.#lastGap
     if (known && known.fromMilliseconds <= fromMilliseconds && known.untilMilliseconds >= untilMilliseconds) return

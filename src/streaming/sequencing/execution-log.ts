@@ -38,6 +38,8 @@ export class ExecutionLog {
   #missNumber = 0
   /** Version of the newest dropped execution or miss. 0 = all are kept. */
   #droppedVersion = 0
+  /** When it was committed, at the latest. */
+  #droppedMilliseconds = 0
 
   constructor(market: MarketDefinition, kept: number) {
     this.#market = market
@@ -60,6 +62,11 @@ export class ExecutionLog {
     return this.#missNumber
   }
 
+  /** Every execution committed after this time is kept. 0 = all are kept. */
+  get droppedMilliseconds(): number {
+    return this.#droppedMilliseconds
+  }
+
   /** Number of the newest execution or miss within the epoch. */
   get epochNumber(): number {
     return this.#lastNumber - this.#epoch.base
@@ -69,12 +76,12 @@ export class ExecutionLog {
   append(commit: Commit, version: number): number {
     const before = this.#lastNumber
     const { executions, milliseconds, missedAt } = commit
-    if (commit.epoch !== this.#epoch.id) this.#beginEpoch(commit, 0, version)
+    if (commit.epoch !== this.#epoch.id) this.#beginEpoch(commit, 0, version, milliseconds)
     for (const [place, execution] of executions.entries()) {
-      if (place === missedAt) this.#appendMiss(version)
+      if (place === missedAt) this.#appendMiss(version, milliseconds)
       this.#append({ execution, version, commitMilliseconds: milliseconds, frames: [undefined, undefined] })
     }
-    if (missedAt === executions.length) this.#appendMiss(version)
+    if (missedAt === executions.length) this.#appendMiss(version, milliseconds)
     return this.#lastNumber - before
   }
 
@@ -86,11 +93,12 @@ export class ExecutionLog {
     const { executions, executionNumber } = state
     const before = this.#lastNumber
     const first = executionNumber - executions.length
-    if (state.epoch !== this.#epoch.id) this.#beginEpoch(state, first, version)
+    const milliseconds = executions[0]?.commitMilliseconds ?? state.milliseconds
+    if (state.epoch !== this.#epoch.id) this.#beginEpoch(state, first, version, milliseconds)
     const known = this.epochNumber - first
     if (known < 0) {
       this.#lastNumber = this.#epoch.base + first - 1
-      this.#appendMiss(version - state.version + (executions[0]?.version ?? state.version))
+      this.#appendMiss(version - state.version + (executions[0]?.version ?? state.version), milliseconds)
     }
     const versionBase = version - state.version
     for (const kept of executions.slice(Math.max(0, known))) {
@@ -199,16 +207,17 @@ export class ExecutionLog {
     }
   }
 
-  /** `epochNumber`: number of the last execution before the following ones. */
-  #beginEpoch({ epoch: id, continues, isIncomplete }: BegunEpoch, epochNumber: number, version: number): void {
+  /** `epochNumber`: number of the last execution before the following ones. `milliseconds`: no earlier one is later. */
+  #beginEpoch(begun: BegunEpoch, epochNumber: number, version: number, milliseconds: number): void {
+    const { epoch: id, continues, isIncomplete } = begun
     // An empty log's subscribers are owed what comes after it. Its numbers begin at 1, whatever the epoch's are.
     if (this.#epoch === NO_EPOCH) {
-      if (isIncomplete) this.#appendMiss(version)
+      if (isIncomplete) this.#appendMiss(version, milliseconds)
     } else if (epochNumber === 0 && this.#isContinuedBy(continues)) {
       this.#continued.push(this.#epoch)
       if (this.#continued.length > CONTINUED_EPOCHS_MAX) this.#continued.shift()
     } else {
-      this.#appendMiss(version)
+      this.#appendMiss(version, milliseconds)
     }
     this.#epoch = { id, base: this.#lastNumber - epochNumber }
   }
@@ -226,16 +235,19 @@ export class ExecutionLog {
   #append(entry: Entry | undefined): void {
     const place = this.#lastNumber % this.#kept
     // The ring still holds entries from before a miss, whose version is later than theirs.
-    this.#droppedVersion = Math.max(this.#droppedVersion, this.#entries[place]?.version ?? 0)
+    const dropped = this.#entries[place]
+    this.#droppedVersion = Math.max(this.#droppedVersion, dropped?.version ?? 0)
+    this.#droppedMilliseconds = Math.max(this.#droppedMilliseconds, dropped?.commitMilliseconds ?? 0)
     this.#entries[place] = entry
     this.#lastNumber += 1
   }
 
-  #appendMiss(version: number): void {
+  #appendMiss(version: number, milliseconds: number): void {
     this.#append(undefined)
     this.#continued = []
     this.#missNumber = this.#lastNumber
     this.#droppedVersion = version
+    this.#droppedMilliseconds = Math.max(this.#droppedMilliseconds, milliseconds)
   }
 
   #encode(entry: Entry, number: number, encoding: Encoding, prev: string | undefined): Buffer {

@@ -97,11 +97,14 @@ export class Replica {
   bookVersion = 0
   /** The last version that came as a bus state: its commits are not known one by one. Set by the replica only. */
   repairedVersion = 0
+  /** Version at which the market last became live: no new subscriber is sent an earlier book. Set by the replica only. */
+  liveVersion = 0
+  /** Its time. Set by the replica only. */
+  liveMilliseconds = 0
   #instant: Instant
   #receivedMilliseconds = 0
   #hasBook = false
   #live = false
-  #liveVersion = 0
   #isWithdrawn = false
   #instrument: Instrument | undefined
   #reason = 'waiting for the first snapshot'
@@ -163,11 +166,6 @@ export class Replica {
   /** Whether the market is live. A stale market's new subscribers are sent nothing. */
   get live(): boolean {
     return this.#live
-  }
-
-  /** Version at which the market last became live: no new subscriber is sent an earlier book. */
-  get liveVersion(): number {
-    return this.#liveVersion
   }
 
   /** Whether the book was withdrawn and the market has not been live since. */
@@ -390,7 +388,7 @@ export class Replica {
   }
 
   #setStatus(live: boolean, reason: string): void {
-    if (live && !this.#live) this.#liveVersion = this.version
+    if (live && !this.#live) [this.liveVersion, this.liveMilliseconds] = [this.version, this.#instant.milliseconds]
     this.#live = live
     this.#reason = reason
     this.#hasBook ||= live
