@@ -1,10 +1,12 @@
 /**
  * Counts the executions of a market that this process writes, for the store. It continues exactly after the stored
  * position when the execution log reaches back to it. Otherwise it records a gap from the time up to which each source's
- * executions are stored. An execution that the log misses is a gap too: from its source's last execution, or where that is
- * not known, from the same time. Such a gap ends when the market is live and each of its sources has begun. A batch is
- * offered unchanged until its outcome is known, and later executions wait for the next one.
+ * executions are stored, or up to which its sources were heard, whose next executions may then be stored twice. An
+ * execution that the log misses is a gap too: from its source's last execution, or where that is not known, from the same
+ * time. Such a gap ends when the market is live and each of its sources has begun. A batch is offered unchanged until its
+ * outcome is known, and later executions wait for the next one.
  */
+import type { Continuation } from '../sequencing/bus.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { Bars, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
 import type { CandleBatch, CandleClaim, CandlePosition } from './candle-table.ts'
@@ -17,6 +19,8 @@ export interface WrittenMarket {
   readonly leaseEpoch: number
   /** The epoch of this process's commits. */
   readonly epoch: string
+  /** What this process had heard of an earlier leader, whose executions its sources may resume. */
+  readonly continues?: Continuation | undefined
   readonly progress: SourcesProgress
 }
 
@@ -26,6 +30,8 @@ interface SourcesProgress {
   readonly completeMilliseconds: number | undefined
   /** When the last one began. Undefined: one has not. */
   readonly begunMilliseconds: number | undefined
+  /** No source has resumed an earlier leader's executions from before this time. Infinity: none has resumed any. */
+  readonly resumedMilliseconds: number
   /** When the earliest loss since the last call began. 0: not known. Undefined: there was none. */
   takeLoss(): number | undefined
 }
@@ -89,7 +95,8 @@ export class CandleCounter {
 
   /** Begins to count after the stored position. */
   claimed({ leaseEpoch, position, completeMilliseconds }: CandleClaim): void {
-    const { executions, instant } = this.written.replica
+    const { replica, progress } = this.written
+    const { executions, instant } = replica
     this.#isClaimed = true
     this.#leaseEpoch = leaseEpoch
     this.#stored = position
@@ -98,10 +105,20 @@ export class CandleCounter {
     this.#completeMilliseconds = completeMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
     const lastCounted = this.#lastCounted()
     // After a miss the log no longer knows earlier positions, but it may still have everything since this one.
-    const number = (position && executions.resumableAt(position)) ?? lastCounted
+    const resumed = position && executions.resumableAt(position)
+    const number = resumed ?? lastCounted
     this.#number = number ?? executions.firstNumber - 1
-    if (number === undefined) this.#openGapMilliseconds = this.#completeMilliseconds
+    const heardMilliseconds = Math.min(this.#completeMilliseconds, progress.resumedMilliseconds)
+    if (resumed === undefined && this.#isAhead(position)) this.#openGapMilliseconds = heardMilliseconds
+    else if (number === undefined) this.#openGapMilliseconds = this.#completeMilliseconds
     this.#count()
+  }
+
+  /** Whether a leader that was cut off from the bus has stored executions which this process's sources pass on again. */
+  #isAhead(position: CandlePosition | undefined): boolean {
+    const { continues, epoch } = this.written
+    if (position === undefined || continues === undefined || position.epoch === epoch) return false
+    return position.epoch !== continues.epoch || position.executionNumber > continues.executionNumber
   }
 
   /**

@@ -21,6 +21,7 @@ export class ExecutionProgress {
   readonly #sources = new Map<SourceMarket, VenueTimes | undefined>()
   #lastBegunMilliseconds = 0
   #lossMilliseconds: number | undefined
+  #resumedMilliseconds = Number.POSITIVE_INFINITY
 
   constructor(clock: Pick<Clock, 'wallInstant'>) {
     this.#clock = clock
@@ -39,6 +40,11 @@ export class ExecutionProgress {
   /** When the last one began. Undefined: one has not. */
   get begunMilliseconds(): number | undefined {
     return [...this.#sources.values()].includes(undefined) ? undefined : this.#lastBegunMilliseconds
+  }
+
+  /** No source has resumed an earlier leader's executions from before this time. Infinity: none has resumed any. */
+  get resumedMilliseconds(): number {
+    return this.#resumedMilliseconds
   }
 
   /** When the earliest loss since the last call began. 0: not known. Undefined: there was none. */
@@ -61,6 +67,16 @@ export class ExecutionProgress {
   begin(source: SourceMarket, milliseconds = this.#now()): void {
     this.#sources.set(source, new Map([[NO_VENUE, milliseconds]]))
     this.#lastBegunMilliseconds = Math.max(this.#lastBegunMilliseconds, milliseconds)
+  }
+
+  /** It continues the executions that an earlier leader has passed on until a time. Undefined: there were none. */
+  resume(source: SourceMarket, milliseconds: number | undefined, heardMilliseconds: number): void {
+    this.begin(source, Math.min(milliseconds ?? 0, heardMilliseconds))
+    this.#resumedMilliseconds = Math.min(
+      this.#resumedMilliseconds,
+      milliseconds ?? heardMilliseconds,
+      heardMilliseconds,
+    )
   }
 
   /** Executions after this time were lost before the source begins. */

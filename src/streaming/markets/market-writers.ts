@@ -10,7 +10,7 @@ import type { SourcePositionLog } from '../links/source-positions.ts'
 import type { SourcePresence } from '../market/aggregate.ts'
 import { type ConfiguredMarket, sourceText } from '../market/configured-market.ts'
 import { type Instrument, type InstrumentState, type Proof, weakestProof } from '../market/event.ts'
-import type { Bus } from '../sequencing/bus.ts'
+import type { Bus, Continuation } from '../sequencing/bus.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { Sequencer } from '../sequencing/sequencer.ts'
 import { forgetMarket, type SequencerMetrics } from '../sequencing/sequencer-metrics.ts'
@@ -58,6 +58,8 @@ export interface MarketWritersOptions {
 interface WrittenMarket {
   configured: ConfiguredMarket
   readonly epoch: string
+  /** What was heard of an earlier leader. */
+  readonly continues: Continuation | undefined
   readonly sequencer: Sequencer
   readonly inputs: MarketInputs
   readonly endPositions: (() => void) | undefined
@@ -98,10 +100,12 @@ export class MarketWriters {
     return this.#markets.get(symbol)?.sequencer
   }
 
-  /** A market's executions as they are written here: their epoch, and how far each source is. */
-  executionsOf(symbol: string): { readonly epoch: string; readonly progress: ExecutionProgress } | undefined {
+  /** A market's executions as they are written here: their epoch, what it continues, and how far each source is. */
+  executionsOf(
+    symbol: string,
+  ): (Pick<WrittenMarket, 'epoch' | 'continues'> & { progress: ExecutionProgress }) | undefined {
     const market = this.#markets.get(symbol)
-    return market && { epoch: market.epoch, progress: market.inputs.executionProgress }
+    return market && { epoch: market.epoch, continues: market.continues, progress: market.inputs.executionProgress }
   }
 
   /** A market's sources, in configuration order. None before `start` or for an unknown market. */
@@ -290,9 +294,9 @@ export class MarketWriters {
       const executed = isOnly ? replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX) : []
       const followed = positions && followedPublication(input, list.length === 1, state, positions)
       const isResumed = this.#sources.get(feed)?.resume?.(sourceMarket, executed, followed) === true
-      const milliseconds = Math.min(executed.at(-1)?.executedAtMilliseconds ?? 0, state.milliseconds)
-      if (isResumed) executionProgress.begin(sourceMarket, milliseconds)
-      else executionProgress.lose(milliseconds)
+      const milliseconds = executed.at(-1)?.executedAtMilliseconds
+      if (isResumed) executionProgress.resume(sourceMarket, milliseconds, state.milliseconds)
+      else executionProgress.lose(Math.min(milliseconds ?? 0, state.milliseconds))
       return isResumed
     })
     if (!resumed.includes(false)) return
@@ -352,6 +356,7 @@ export class MarketWriters {
     const { definition: market, feedGroup } = configured
     const { symbol } = market
     const replica = this.#options.replicaOf?.(symbol)
+    const continues = replica?.followed
     const heardMilliseconds = replica?.instant.milliseconds ?? 0
     const writtenMilliseconds = Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0)
     const floorMilliseconds = Math.max(writtenMilliseconds, heardMilliseconds)
@@ -365,7 +370,7 @@ export class MarketWriters {
       log,
       metrics,
       floorMilliseconds,
-      continues: replica?.followed,
+      continues,
       withdrawAfterMilliseconds,
       mayCommit: lead === undefined ? undefined : () => lead.mayPublish(feedGroup),
       onRebuildNeeded: (reason) => inputs.rebuild(reason),
@@ -384,9 +389,9 @@ export class MarketWriters {
     })
     const { positions } = this.#options
     const endPositions = positions && sendPositions(bus, symbol, inputs, positions)
-    const written = { configured, epoch, sequencer, inputs, endPositions }
+    const written = { configured, epoch, continues, sequencer, inputs, endPositions }
     this.#markets.set(symbol, written)
-    if (replica?.followed !== undefined) sequencer.announce()
+    if (continues !== undefined) sequencer.announce()
     return written
   }
 }

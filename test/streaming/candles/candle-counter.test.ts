@@ -1,7 +1,8 @@
-/** Where gaps end that are counted late, because the store did not answer before. */
+/** Where gaps begin and end: after a leader that was cut off, and where the store did not answer before. */
 import { expect, it } from 'vitest'
 import { CandleCounter } from '../../../src/streaming/candles/candle-counter.ts'
 import type { CandlePosition } from '../../../src/streaming/candles/candle-table.ts'
+import { mergedGaps } from '../../../src/streaming/candles/candles.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 import { CandleMarket } from './candle-market.ts'
 
@@ -10,12 +11,12 @@ const MINUTE = 60_000
 const at = (minutes: number) => ({ price: 500, amount: 1, executedAtMilliseconds: START + minutes * MINUTE })
 
 /** The gaps that are stored by a process whose store has just answered with a position. */
-function gapsOf({ replica, executions }: CandleMarket, position?: CandlePosition) {
+function gapsOf({ replica, executions }: CandleMarket, position?: CandlePosition, completeMinute = 0) {
   const counter = new CandleCounter({ replica, leaseEpoch: 0, ...executions })
-  counter.claimed({ leaseEpoch: 0, position, completeMilliseconds: START })
-  const gaps = counter.batch()?.gaps
+  counter.claimed({ leaseEpoch: 0, position, completeMilliseconds: START + completeMinute * MINUTE })
+  const { gaps = [] } = counter.batch() ?? {}
   counter.end()
-  return gaps
+  return mergedGaps(gaps)
 }
 
 function positionOf({ replica }: CandleMarket): CandlePosition {
@@ -70,4 +71,36 @@ it('a gap does not end before a market is live again that lost executions while 
   market.clock.advance(2 * MINUTE)
   market.execute(at(4))
   expect(gapsOf(market, position)).toEqual([gap(0, 2)])
+})
+
+/** The next leader has heard one execution, and then nothing for ten minutes, in which its source executed others. */
+function afterCut(continues: boolean): [market: CandleMarket, heard: CandlePosition] {
+  const market = new CandleMarket(new VirtualClock(START))
+  market.execute(at(0))
+  const heard = positionOf(market)
+  market.clock.advance(10 * MINUTE)
+  market.sequencer.stop()
+  market.sequencer = market.newSequencer(market.bus, market.replica)
+  market.sequencer.announce()
+  if (!continues) market.miss()
+  market.snapshot()
+  market.execute(at(3), at(8))
+  return [market, heard]
+}
+
+it.each([true, false])(
+  'executions stored by a leader that was cut off from the bus, and passed on again, are in a gap (continued: %s)',
+  (continues) => {
+    const [market, heard] = afterCut(continues)
+    const { countedMilliseconds } = heard
+    const stored = { ...heard, executionNumber: 3, countedMilliseconds: countedMilliseconds + 9 * MINUTE }
+    expect(gapsOf(market, stored, 8)).toEqual([gap(0, 10)])
+    const unheard = { ...stored, epoch: `${heard.epoch} later` }
+    expect(gapsOf(market, unheard, 8)).toEqual([gap(0, 10)])
+  },
+)
+
+it('executions after the last one that was stored and heard are in no gap', () => {
+  const [market, heard] = afterCut(true)
+  expect(gapsOf(market, heard)).toEqual([])
 })

@@ -7,7 +7,7 @@ import { CandleWriter } from '../../../src/streaming/candles/candle-writer.ts'
 import type { Interval } from '../../../src/streaming/candles/candles.ts'
 import type { Execution, MarketEvent } from '../../../src/streaming/market/event.ts'
 import { ExecutionProgress } from '../../../src/streaming/markets/execution-progress.ts'
-import type { Bus } from '../../../src/streaming/sequencing/bus.ts'
+import type { Bus, Continuation } from '../../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
@@ -28,7 +28,11 @@ export class CandleMarket {
   readonly source: SourceMarket = { market: this.definition, venueSymbol: 'A/USD', listener: () => undefined }
   sequencer: Sequencer
   /** Of the present sequencer. */
-  executions: { readonly epoch: string; readonly progress: ExecutionProgress }
+  executions: {
+    readonly epoch: string
+    readonly continues?: Continuation | undefined
+    readonly progress: ExecutionProgress
+  }
   /** What a subscriber has seen of it, in this run. */
   readonly seen: SeenTrade[] = []
   #epochs = 0
@@ -105,12 +109,13 @@ export class CandleMarket {
     const epoch = `${Math.max(this.now, replica.instant.milliseconds)}-${this.#epochs++}`
     const metrics = createSequencerMetrics(createMetricsRegistry())
     const floorMilliseconds = replica.instant.milliseconds
-    this.executions = { epoch, progress: new ExecutionProgress(clock) }
+    const continues = continued?.followed
+    this.executions = { epoch, continues, progress: new ExecutionProgress(clock) }
     const last = continued && this.seen.at(-1)?.at
     if (last === undefined) this.executions.progress.add(this.source)
-    else this.executions.progress.begin(this.source, last)
+    else this.executions.progress.resume(this.source, last, floorMilliseconds)
     const common = { market, epoch, bus, clock, log: captured.log, metrics, floorMilliseconds }
-    return new Sequencer({ ...common, continues: continued?.followed, onRebuildNeeded: () => undefined })
+    return new Sequencer({ ...common, continues, onRebuildNeeded: () => undefined })
   }
 }
 
@@ -118,7 +123,12 @@ export class CandleMarket {
 export const WRITTEN_ALONE = {
   leaseEpoch: 0,
   epoch: '',
-  progress: { completeMilliseconds: 0, begunMilliseconds: 0, takeLoss: () => undefined },
+  progress: {
+    completeMilliseconds: 0,
+    begunMilliseconds: 0,
+    resumedMilliseconds: Number.POSITIVE_INFINITY,
+    takeLoss: () => undefined,
+  },
 }
 
 /** The parsed items. Undefined: they are not known yet. */

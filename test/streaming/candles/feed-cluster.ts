@@ -116,10 +116,11 @@ export class FeedProcess {
     const { bus, clock, definition: market, gateway, log } = this.cluster
     const last = this.#replica.executions.lastOf('venue', 1)[0]
     this.#progress.add(this.#source)
+    const continues = last && this.#replica.followed
     if (last !== undefined) {
       const milliseconds = last.executedAtMilliseconds as number
       this.#venue.resume({ id: Number(last.id), milliseconds })
-      this.#progress.begin(this.#source, milliseconds)
+      this.#progress.resume(this.#source, milliseconds, this.#replica.instant.milliseconds)
     }
     const epoch = `${1e15 + this.cluster.now} ${leaseEpoch}`
     this.#sequencer = new Sequencer({
@@ -130,11 +131,11 @@ export class FeedProcess {
       log: log.log,
       metrics: createSequencerMetrics(createMetricsRegistry()),
       floorMilliseconds: gateway.instant.milliseconds,
-      continues: last && this.#replica.followed,
+      continues,
       onRebuildNeeded: () => undefined,
     })
     this.#sequencer.announce()
-    const written = () => [{ replica: this.#replica, leaseEpoch, epoch, progress: this.#progress }]
+    const written = () => [{ replica: this.#replica, leaseEpoch, epoch, continues, progress: this.#progress }]
     const writerParts = { db: this.#mortalStore(), clock: this.#mortal(clock), log: log.log, written }
     this.writer = new CandleWriter({ ...writerParts, metrics: createMetricsRegistry() })
     this.take(repeated, true)
