@@ -7,6 +7,7 @@
  * outcome is known, and later executions wait for the next one.
  */
 import type { Continuation } from '../sequencing/bus.ts'
+import type { NumberedExecution } from '../sequencing/execution-log.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { Bars, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
 import type { CandleBatch, CandleClaim, CandlePosition } from './candle-table.ts'
@@ -51,8 +52,10 @@ export class CandleCounter {
   #stored: CandlePosition | undefined
   /** The last gap. Once it has ended, readers read the store again until the position has left it. */
   #lastGap: Gap | undefined
-  /** Executions committed until then are counted already. */
+  /** Other processes' executions committed until then are counted already. */
   #countedMilliseconds = 0
+  /** This process's. */
+  #ownCountedMilliseconds = 0
   /** As the store has it: every source's executions before it are counted or in a gap. */
   #completeMilliseconds = 0
   /** The same for the executions in the last commit. */
@@ -95,12 +98,15 @@ export class CandleCounter {
 
   /** Begins to count after the stored position. */
   claimed({ leaseEpoch, position, completeMilliseconds }: CandleClaim): void {
-    const { replica, progress } = this.written
-    const { executions, instant } = replica
+    const { written } = this
+    const { executions, instant } = written.replica
     this.#isClaimed = true
     this.#leaseEpoch = leaseEpoch
     this.#stored = position
     this.#countedMilliseconds = position?.countedMilliseconds ?? 0
+    // With a lease, no other process can have counted them. The earlier leader's clock may have been ahead.
+    const isOthers = written.leaseEpoch > 0 && position?.epoch !== written.epoch
+    this.#ownCountedMilliseconds = isOthers ? 0 : this.#countedMilliseconds
     // Before the first position, the day's bars have no beginning.
     this.#completeMilliseconds = completeMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
     const lastCounted = this.#lastCounted()
@@ -108,7 +114,7 @@ export class CandleCounter {
     const resumed = position && executions.resumableAt(position)
     const number = resumed ?? lastCounted
     this.#number = number ?? executions.firstNumber - 1
-    const heardMilliseconds = Math.min(this.#completeMilliseconds, progress.resumedMilliseconds)
+    const heardMilliseconds = Math.min(this.#completeMilliseconds, written.progress.resumedMilliseconds)
     if (resumed === undefined && this.#isAhead(position)) this.#openGapMilliseconds = heardMilliseconds
     else if (number === undefined) this.#openGapMilliseconds = this.#completeMilliseconds
     this.#count()
@@ -129,9 +135,21 @@ export class CandleCounter {
     const { executions } = this.written.replica
     let last: number | undefined
     executions.readAfter(0, (kept) => {
-      if (kept !== undefined && kept.commitMilliseconds <= this.#countedMilliseconds) last = kept.number
+      if (kept !== undefined && this.#isCounted(kept)) last = kept.number
     })
     return last !== undefined && last < executions.missNumber ? last : undefined
+  }
+
+  #isCounted({ number, commitMilliseconds }: NumberedExecution): boolean {
+    const isOwn = number > this.#foreignNumber
+    return commitMilliseconds <= (isOwn ? this.#ownCountedMilliseconds : this.#countedMilliseconds)
+  }
+
+  /** The number of the last execution in the log that another process has passed on. */
+  get #foreignNumber(): number {
+    const { replica, epoch } = this.written
+    const { executions, followed } = replica
+    return executions.lastNumber - (followed?.epoch === epoch ? executions.epochNumber : 0)
   }
 
   /** The batch to be stored next. Undefined: nothing has changed. */
@@ -161,13 +179,13 @@ export class CandleCounter {
 
   #count(): void {
     if (!this.#isClaimed) return
-    const { replica, epoch, progress } = this.written
-    const { executions, followed } = replica
-    const foreignNumber = executions.lastNumber - (followed?.epoch === epoch ? executions.epochNumber : 0)
-    const unknownNumber = Math.max(this.#unknownNumber, foreignNumber)
+    const { replica, progress } = this.written
+    const { executions } = replica
+    const unknownNumber = Math.max(this.#unknownNumber, this.#foreignNumber)
     let [isMissing, isKnown] = [false, true]
     executions.readAfter(this.#number, (kept, number) => {
-      if (kept !== undefined) this.#add({ ...kept, id: kept.execution.id ?? executions.idOf(number) })
+      const isNew = kept !== undefined && !this.#isCounted(kept)
+      if (isNew) this.#add({ ...kept, id: kept.execution.id ?? executions.idOf(number) })
       isMissing ||= kept === undefined
       isKnown &&= kept !== undefined || number > unknownNumber
     })
@@ -178,7 +196,6 @@ export class CandleCounter {
   }
 
   #add(trade: Trade): void {
-    if (trade.commitMilliseconds <= this.#countedMilliseconds) return
     const at = executedAt(trade)
     const [first, last] = this.#executed ?? [at, at]
     this.#bars.add(trade)

@@ -10,13 +10,17 @@ const START = Date.UTC(2026, 4, 3, 12)
 const MINUTE = 60_000
 const at = (minutes: number) => ({ price: 500, amount: 1, executedAtMilliseconds: START + minutes * MINUTE })
 
-/** The gaps that are stored by a process whose store has just answered with a position. */
-function gapsOf({ replica, executions }: CandleMarket, position?: CandlePosition, completeMinute = 0) {
-  const counter = new CandleCounter({ replica, leaseEpoch: 0, ...executions })
-  counter.claimed({ leaseEpoch: 0, position, completeMilliseconds: START + completeMinute * MINUTE })
-  const { gaps = [] } = counter.batch() ?? {}
+/** What a process with a lease stores once its store has answered with a position. */
+function batchOf({ replica, executions }: CandleMarket, position?: CandlePosition, completeMinute = 0) {
+  const counter = new CandleCounter({ replica, leaseEpoch: 1, ...executions })
+  counter.claimed({ leaseEpoch: 1, position, completeMilliseconds: START + completeMinute * MINUTE })
+  const batch = counter.batch()
   counter.end()
-  return mergedGaps(gaps)
+  return batch
+}
+
+function gapsOf(...given: Parameters<typeof batchOf>) {
+  return mergedGaps(batchOf(...given)?.gaps ?? [])
 }
 
 function positionOf({ replica }: CandleMarket): CandlePosition {
@@ -103,4 +107,11 @@ it.each([true, false])(
 it('executions after the last one that was stored and heard are in no gap', () => {
   const [market, heard] = afterCut(true)
   expect(gapsOf(market, heard)).toEqual([])
+})
+
+it('executions are counted although a leader that was cut off, and whose clock was ahead, has stored later ones', () => {
+  const [market, heard] = afterCut(true)
+  const countedMilliseconds = START + 30 * MINUTE
+  const bars = batchOf(market, { ...heard, executionNumber: 3, countedMilliseconds }, 8)?.bars.of(MINUTE)
+  expect([...(bars?.keys() ?? [])]).toEqual([START + 3 * MINUTE, START + 8 * MINUTE])
 })
