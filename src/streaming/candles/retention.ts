@@ -1,6 +1,7 @@
 /**
  * Deletes old bars and gaps, in bounded statements. Requests never ask for what is deleted here. Minutes are deleted by
- * whole hours, so that the close before a kept minute is in a kept minute or in a whole hour before it.
+ * whole hours, so that the close before a kept minute is in a kept minute or in a whole hour before it. Hours are deleted
+ * by whole days: once the setting is raised, requests ask for that day again.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -19,11 +20,12 @@ export interface CandleRetentionOptions {
 }
 
 export function startCandleRetention({ db, clock, log, retentionDays }: CandleRetentionOptions): HourlyUpkeep {
-  const before = (days: number) => clock.wallInstant().milliseconds - days * DAY_MILLISECONDS
+  const before = (days: number, unitMilliseconds: number) =>
+    startOf(clock.wallInstant().milliseconds - days * DAY_MILLISECONDS, unitMilliseconds)
   const statements = [
-    () => deleteCandles(db, MINUTE_MILLISECONDS, startOf(before(MINUTE_BARS_DAYS), HOUR_MILLISECONDS)),
-    () => deleteCandles(db, HOUR_MILLISECONDS, before(retentionDays())),
-    () => deleteCandleGaps(db, before(retentionDays())),
+    () => deleteCandles(db, MINUTE_MILLISECONDS, before(MINUTE_BARS_DAYS, HOUR_MILLISECONDS)),
+    () => deleteCandles(db, HOUR_MILLISECONDS, before(retentionDays(), DAY_MILLISECONDS)),
+    () => deleteCandleGaps(db, before(retentionDays(), DAY_MILLISECONDS)),
   ]
   return new HourlyUpkeep({ clock, log, failure: 'old candles were not deleted', statements })
 }
