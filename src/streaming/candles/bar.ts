@@ -47,6 +47,11 @@ export function executedAt({ execution, commitMilliseconds }: Pick<Trade, 'execu
   return execution.executedAtMilliseconds ?? commitMilliseconds
 }
 
+/** The execution's time if it is not far ahead of its commit's, and therefore wrong. */
+export function boundedTime(kept: Pick<Trade, 'execution' | 'commitMilliseconds'>): number {
+  return Math.min(executedAt(kept), kept.commitMilliseconds + MINUTE_MILLISECONDS)
+}
+
 /** The start of the interval with this time. Intervals are aligned to UTC. */
 export function startOf(milliseconds: number, intervalMilliseconds: number): number {
   return Math.floor(milliseconds / intervalMilliseconds) * intervalMilliseconds

@@ -9,7 +9,7 @@
 import type { Continuation } from '../sequencing/bus.ts'
 import type { NumberedExecution } from '../sequencing/execution-log.ts'
 import type { Replica } from '../sequencing/replica.ts'
-import { Bars, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
+import { Bars, boundedTime, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
 import type { CandleBatch, CandleClaim, CandlePosition } from './candle-table.ts'
 import type { Gap } from './candles.ts'
 
@@ -183,16 +183,20 @@ export class CandleCounter {
     const { executions } = replica
     const unknownNumber = Math.max(this.#unknownNumber, this.#foreignNumber)
     let [isMissing, isKnown] = [false, true]
+    // The executions that came with the miss are later than the missed ones. Their venue's clock may be ahead.
+    let laterMilliseconds = 0
     executions.readAfter(this.#number, (kept, number) => {
       const isNew = kept !== undefined && !this.#isCounted(kept)
       if (isNew) this.#add({ ...kept, id: kept.execution.id ?? executions.idOf(number) })
+      const isWithMiss = kept?.commitMilliseconds === executions.droppedMilliseconds
+      if (isWithMiss) laterMilliseconds = Math.max(laterMilliseconds, boundedTime(kept))
       isMissing ||= kept === undefined
       isKnown &&= kept !== undefined || number > unknownNumber
     })
     this.#number = executions.lastNumber
     if (!isMissing) return
     const lossMilliseconds = progress.takeLoss()
-    this.#miss(Math.max(this.#completeMilliseconds, isKnown ? (lossMilliseconds ?? 0) : 0))
+    this.#miss(Math.max(this.#completeMilliseconds, isKnown ? (lossMilliseconds ?? 0) : 0), laterMilliseconds)
   }
 
   #add(trade: Trade): void {
@@ -202,8 +206,8 @@ export class CandleCounter {
     this.#executed = [Math.min(first, at), Math.max(last, at)]
   }
 
-  #miss(fromMilliseconds: number): void {
-    if (this.#isFed) this.#noteGap(fromMilliseconds)
+  #miss(fromMilliseconds: number, laterMilliseconds: number): void {
+    if (this.#isFed) this.#noteGap(fromMilliseconds, laterMilliseconds)
     else this.#openGapMilliseconds = Math.min(this.#openGapMilliseconds ?? fromMilliseconds, fromMilliseconds)
   }
 
@@ -222,9 +226,9 @@ export class CandleCounter {
   }
 
   /** Whole minutes, so that a source with many misses, and a gap that has not ended, are written once a minute. */
-  #noteGap(milliseconds: number): void {
+  #noteGap(milliseconds: number, laterMilliseconds = 0): void {
     const fromMilliseconds = startOf(milliseconds, MINUTE_MILLISECONDS)
-    const last = Math.max(fromMilliseconds, this.#lossEndMilliseconds)
+    const last = Math.max(fromMilliseconds, this.#lossEndMilliseconds, laterMilliseconds)
     const untilMilliseconds = startOf(last, MINUTE_MILLISECONDS) + MINUTE_MILLISECONDS - 1
     const known = this.#lastGap
     if (known && known.fromMilliseconds <= fromMilliseconds && known.untilMilliseconds >= untilMilliseconds) return

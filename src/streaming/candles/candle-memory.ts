@@ -4,7 +4,17 @@
  * the store then has a gap that is not known here.
  */
 import type { Replica } from '../sequencing/replica.ts'
-import { addBar, type Bar, Bars, executedAt, MINUTE_MILLISECONDS, STEPS, type Step, startOf } from './bar.ts'
+import {
+  addBar,
+  type Bar,
+  Bars,
+  boundedTime,
+  executedAt,
+  MINUTE_MILLISECONDS,
+  STEPS,
+  type Step,
+  startOf,
+} from './bar.ts'
 import type { StoredCandles } from './candle-table.ts'
 import { type DayTotals, dayBefore, type Gap } from './candles.ts'
 
@@ -130,8 +140,7 @@ export class CandleMemory {
     if (this.#day !== undefined && at < this.#day.endMilliseconds) this.#day = undefined
     this.#bars.add({ ...kept, id: kept.execution.id ?? this.#log.idOf(number) }, this.#floors)
     this.#firstExecuted = Math.min(this.#firstExecuted ?? at, at)
-    // An execution time may be wrong, and far ahead.
-    this.#lastExecuted = Math.max(this.#lastExecuted, Math.min(at, kept.commitMilliseconds + MINUTE_MILLISECONDS))
+    this.#lastExecuted = Math.max(this.#lastExecuted, boundedTime(kept))
   }
 
   /** Old bars are then in the store alone. Not while an answer is made. */

@@ -52,6 +52,16 @@ it('a miss ends with its commit, however late the store answers', () => {
   expect(gapsOf(market, position)).toEqual([gap(0, 1)])
 })
 
+it('a miss ends with the executions that prove it, also where the clock of their venue is ahead', () => {
+  const market = new CandleMarket(new VirtualClock(START))
+  market.execute(at(0))
+  const position = positionOf(market)
+  market.clock.advance(MINUTE - 1_000)
+  market.offer({ type: 'missed', reason: 'the test says so' })
+  market.execute(at(1.01))
+  expect(gapsOf(market, position)).toEqual([gap(0, 1)])
+})
+
 it('a gap ends with the last execution that the log has dropped, however late the store answers', () => {
   const market = new CandleMarket(new VirtualClock(START), 2)
   market.execute(at(0))
