@@ -60,6 +60,13 @@ interface OlderCandles {
   readonly stored: Pick<CandleSource, 'bars' | 'gaps' | 'previousClose'>
 }
 
+interface FollowedMarket {
+  readonly memory: CandleMemory
+  readonly load: number
+  /** The memory has every commit before this time. */
+  readonly completeMilliseconds: number
+}
+
 interface KnownMarket {
   memory: CandleMemory | undefined
   loading: Promise<void> | undefined
@@ -88,7 +95,7 @@ export class CandleReader {
   async candles(replica: Replica, query: CandleQuery): Promise<CandleAnswer | undefined> {
     const known = await this.#known(replica)
     if (known === undefined) return undefined
-    const { memory, load } = known
+    const { memory, load, completeMilliseconds } = known
     const nowMilliseconds = this.#now(replica)
     const range = this.#rangeOf(query, memory, nowMilliseconds)
     if (range === undefined) return { key: undefined, candles: () => [] }
@@ -103,7 +110,6 @@ export class CandleReader {
       // Bars may have been dropped while the store was read.
     } while (floor !== floorNow())
     const { gaps } = memory
-    const completeMilliseconds = this.#complete(replica)
     const candles = (): readonly Candle[] => {
       const before = older === undefined ? [] : olderCandles(older, gaps, completeMilliseconds)
       const from = Math.max(floor, fromMilliseconds)
@@ -158,7 +164,7 @@ export class CandleReader {
   }
 
   /** The market's memory with everything that its replica has. */
-  async #known(replica: Replica): Promise<{ readonly memory: CandleMemory; readonly load: number } | undefined> {
+  async #known(replica: Replica): Promise<FollowedMarket | undefined> {
     const { symbol } = replica.market
     const now = this.#options.clock.monotonicMilliseconds()
     let known = this.#markets.get(symbol)
@@ -176,7 +182,8 @@ export class CandleReader {
     if (known.memory?.follow(replica) === false) known.memory = undefined
     if (known.memory?.isOutdated !== false) await this.#read(known, replica)
     // Executions came while the store was read.
-    return known.memory?.follow(replica) ? { memory: known.memory, load: known.load } : undefined
+    const { memory, load } = known
+    return memory?.follow(replica) ? { memory, load, completeMilliseconds: this.#complete(replica) } : undefined
   }
 
   /** Reads the store, once for all requests, and not more than once a second. */

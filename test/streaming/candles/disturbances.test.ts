@@ -302,6 +302,37 @@ describe('candles', () => {
     expect(await candlesOf(market.reader(db), market.replica, query)).toMatchObject([{ close: '4.10', trades: 0 }])
   })
 
+  it('a candle is not closed by executions that came while the store was read', async () => {
+    const market = new CandleMarket(new VirtualClock(START))
+    const writer = market.writer(db)
+    market.execute(at(-30 * 60, 400), at(0, 420))
+    await written(market.clock, writer)
+    let onRead: (() => void) | undefined
+    const reader = market.reader(
+      new Proxy(db, {
+        get(target, name, receiver) {
+          if (name === 'tables') onRead?.()
+          return Reflect.get(target, name, receiver)
+        },
+      }),
+    )
+    const query = { interval: '1m', fromMilliseconds: START - 30 * HOUR_MILLISECONDS, limit: 2_000 } as const
+    await candlesOf(reader, market.replica, query)
+    onRead = () => {
+      onRead = undefined
+      market.execute(at(0.5, 430))
+      market.clock.stepWall(MINUTE)
+    }
+    expect((await candlesOf(reader, market.replica, query))?.at(-1)).toMatchObject({ trades: 1, closed: false })
+    const after = await candlesOf(reader, market.replica, query)
+    expect(after?.slice(-2)).toMatchObject([
+      { trades: 2, closed: true },
+      { trades: 0, closed: false },
+    ])
+    reader.stop()
+    await writer.stop()
+  })
+
   it('bars dropped from memory while the store is read are read from the store', async () => {
     const market = new CandleMarket(new VirtualClock(START))
     const writer = market.writer(db)
