@@ -9,7 +9,7 @@
 import type { Continuation } from '../sequencing/bus.ts'
 import type { NumberedExecution } from '../sequencing/execution-log.ts'
 import type { Replica } from '../sequencing/replica.ts'
-import { Bars, boundedTime, DAY_MILLISECONDS, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
+import { Bars, boundedTime, executedAt, MINUTE_MILLISECONDS, startOf, type Trade } from './bar.ts'
 import type { CandleBatch, CandleClaim, CandlePosition } from './candle-table.ts'
 import type { Gap } from './candles.ts'
 
@@ -99,7 +99,7 @@ export class CandleCounter {
   /** Begins to count after the stored position. */
   claimed({ leaseEpoch, position, completeMilliseconds }: CandleClaim): void {
     const { written } = this
-    const { executions, instant } = written.replica
+    const { executions } = written.replica
     this.#isClaimed = true
     this.#leaseEpoch = leaseEpoch
     this.#stored = position
@@ -107,8 +107,8 @@ export class CandleCounter {
     // With a lease, no other process can have counted them. The earlier leader's clock may have been ahead.
     const isOthers = written.leaseEpoch > 0 && position?.epoch !== written.epoch
     this.#ownCountedMilliseconds = isOthers ? 0 : this.#countedMilliseconds
-    // Before the first position, the day's bars have no beginning.
-    this.#completeMilliseconds = completeMilliseconds ?? startOf(instant.milliseconds, DAY_MILLISECONDS)
+    // Before the first position, a bar has late executions alone, perhaps those of an earlier day.
+    this.#completeMilliseconds = completeMilliseconds ?? 0
     const lastCounted = this.#lastCounted()
     // After a miss the log no longer knows earlier positions, but it may still have everything since this one.
     const resumed = position && executions.resumableAt(position)

@@ -10,10 +10,11 @@ const START = Date.UTC(2026, 4, 3, 12)
 const MINUTE = 60_000
 const at = (minutes: number) => ({ price: 500, amount: 1, executedAtMilliseconds: START + minutes * MINUTE })
 
-/** What a process with a lease stores once its store has answered with a position. */
+/** What a process with a lease stores once its store has answered, with a position or the first time. */
 function batchOf({ replica, executions }: CandleMarket, position?: CandlePosition, completeMinute = 0) {
   const counter = new CandleCounter({ replica, leaseEpoch: 1, ...executions })
-  counter.claimed({ leaseEpoch: 1, position, completeMilliseconds: START + completeMinute * MINUTE })
+  const completeMilliseconds = position && START + completeMinute * MINUTE
+  counter.claimed({ leaseEpoch: 1, position, completeMilliseconds })
   const batch = counter.batch()
   counter.end()
   return batch
@@ -34,11 +35,11 @@ const gap = (fromMinute: number, untilMinute: number) => ({
   untilMilliseconds: START + (untilMinute + 1) * MINUTE - 1,
 })
 
-it('the gap before a start ends when the market was live, however late the store answers', () => {
+it('everything before a market’s first start is a gap, which ends when it was live, however late the store answers', () => {
   const market = new CandleMarket(new VirtualClock(START + MINUTE - 100))
   market.clock.advance(MINUTE)
-  market.execute(at(1.5))
-  expect(gapsOf(market)).toEqual([gap(0, 0)])
+  market.execute(at(-24 * 60), at(1.5))
+  expect(gapsOf(market)).toEqual([{ ...gap(0, 0), fromMilliseconds: 0 }])
 })
 
 it('a miss ends with its commit, however late the store answers', () => {
