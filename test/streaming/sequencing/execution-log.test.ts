@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Continuation } from '../../../src/streaming/sequencing/bus.ts'
+import type { Continuation, MarketState } from '../../../src/streaming/sequencing/bus.ts'
 import { ExecutionLog } from '../../../src/streaming/sequencing/execution-log.ts'
 import { BASE, EXTENDED, textFrame } from '../../../src/streaming/sequencing/frame.ts'
 import { testMarket } from '../../support/stream-simulation.ts'
@@ -202,4 +202,24 @@ test('the number at a version is that of the last execution by then, and unknown
   expect(numbers(5, 6)).toEqual([undefined, 7])
   append(7, 1)
   expect(numbers(5, 6, 7)).toEqual([undefined, 7, 8])
+})
+
+test('every execution committed after the newest dropped or missed one is kept', () => {
+  const { log, append } = logWith(2)
+  const commit = commitOf('AAAUSD', 1)
+  append(1, 10)
+  append(1, 20)
+  expect(log.droppedMilliseconds).toBe(0)
+  append(1, 30)
+  expect(log.droppedMilliseconds).toBe(10)
+  log.append({ ...commit, milliseconds: 40, executions: [], missedAt: 0 }, 1)
+  append(1, 50)
+  append(1, 60)
+  expect(log.droppedMilliseconds).toBe(40)
+  append(1, 70)
+  expect(log.droppedMilliseconds).toBe(50)
+  const executions = [{ execution: { price: 100, amount: 1 }, version: 8, commitMilliseconds: 90 }]
+  const state = { epoch: commit.epoch, version: 9, milliseconds: 99, executionNumber: 20, executions }
+  log.continueFrom(state as unknown as MarketState, 9)
+  expect([log.firstNumber, log.droppedMilliseconds]).toEqual([20, 90])
 })
