@@ -23,7 +23,7 @@ export interface NumberedExecution extends Pick<KeptExecution, 'execution' | 'co
 }
 
 /** Earlier epochs with known cursors. Leaders are rarely replaced. */
-const CONTINUED_EPOCHS_MAX = 100
+const EARLIER_EPOCHS_MAX = 100
 
 export class ExecutionLog {
   readonly #market: MarketDefinition
@@ -34,6 +34,8 @@ export class ExecutionLog {
   #epoch = NO_EPOCH
   /** The epochs continued by the present one, oldest first. */
   #continued: Epoch[] = []
+  /** Every epoch before the present one, oldest first. */
+  readonly #earlier: Epoch[] = []
   #lastNumber = 0
   #missNumber = 0
   /** Version of the newest dropped execution or miss. 0 = all are kept. */
@@ -215,10 +217,12 @@ export class ExecutionLog {
       if (isIncomplete) this.#appendMiss(version, milliseconds)
     } else if (epochNumber === 0 && this.#isContinuedBy(continues)) {
       this.#continued.push(this.#epoch)
-      if (this.#continued.length > CONTINUED_EPOCHS_MAX) this.#continued.shift()
+      if (this.#continued.length > EARLIER_EPOCHS_MAX) this.#continued.shift()
     } else {
       this.#appendMiss(version, milliseconds)
     }
+    if (this.#epoch !== NO_EPOCH) this.#earlier.push(this.#epoch)
+    if (this.#earlier.length > EARLIER_EPOCHS_MAX) this.#earlier.shift()
     this.#epoch = { id, base: this.#lastNumber - epochNumber }
   }
 
@@ -228,7 +232,9 @@ export class ExecutionLog {
 
   /** The epoch for a number. A position before an epoch's first number is the end of the continued epoch. */
   #epochOf(number: number): Epoch {
-    if (number > this.#epoch.base || this.#continued.length === 0) return this.#epoch
+    if (number > this.#epoch.base) return this.#epoch
+    if (number < this.#missNumber) return this.#earlier.findLast(({ base }) => number > base) ?? this.#epoch
+    if (this.#continued.length === 0) return this.#epoch
     return this.#continued.findLast(({ base }) => number > base) ?? (this.#continued[0] as Epoch)
   }
 

@@ -166,6 +166,17 @@ test.each([{ executionNumber: 0 }, { executionNumber: 2 }, { epoch: 'a' }])(
   },
 )
 
+test('an execution keeps its identifier when a later epoch does not continue its own', () => {
+  const log = new ExecutionLog(testMarket('AAAUSD', 0), 100)
+  const executions = [{ price: 100, amount: 1 }]
+  const ids: string[] = []
+  for (const epoch of ['a', 'b', 'c']) {
+    log.append({ ...commitOf('AAAUSD', 1), epoch, executions }, 1)
+    ids.push(log.idOf(log.lastNumber))
+  }
+  expect([1, 3, 5].map((number) => log.idOf(number))).toEqual(ids)
+})
+
 test('the executions within an epoch and before it are those of the log, and none when some are not kept', () => {
   const log = continuedLog()
   const idsOf = (entries: ReturnType<ExecutionLog['since']>) => entries.map(({ execution }) => execution.id)
