@@ -7,7 +7,7 @@ import { plan } from './plan.ts'
 import { World } from './world.ts'
 
 /** Seeds that once showed a defect. */
-const CORPUS: readonly number[] = [783_148_122]
+const CORPUS: readonly number[] = [783_148_122, 1_231_550_039]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = seedOf(1)
 const issuer = newReceiptIssuer()

@@ -92,6 +92,7 @@ export class BookChannel implements MarketChannel {
     state.position = version ?? NONE
     state.cursor = version ?? NONE
     subscription.receiptsFrom = version
+    subscription.resumedFrom = version ?? 0
     subscription.holdsBook = version !== undefined
     return version !== undefined
   }
@@ -221,11 +222,11 @@ export class BookChannel implements MarketChannel {
     sinceMilliseconds: number,
     sentMilliseconds: number,
   ): string | undefined {
-    const { view, heldView } = subscription
+    const { view, heldView, resumedFrom } = subscription
     if (state.cursor === NONE || heldView !== undefined) return undefined
     // Without a resumption, receipts of earlier books are of no use.
     subscription.receiptsFrom ??= state.cursor
-    const receipts = view.receipts?.since(subscription.receiptsFrom, state.cursor) ?? []
+    const receipts = view.receipts?.since(subscription.receiptsFrom, [resumedFrom, state.cursor]) ?? []
     const texts = receipts.map(({ text }) => text)
     const status = view.status(state.position, state.cursor, sinceMilliseconds, texts)
     const last = receipts.at(-1)
@@ -313,7 +314,10 @@ export class BookChannel implements MarketChannel {
 
   /** The client holds the book in `view` from now on, or none. Receipts of the other one are of no use. */
   #endHeldView(subscription: MarketSubscription): void {
-    if (subscription.heldView !== undefined) subscription.receiptsFrom = undefined
+    if (subscription.heldView !== undefined) {
+      subscription.receiptsFrom = undefined
+      subscription.resumedFrom = 0
+    }
     subscription.heldView = undefined
   }
 

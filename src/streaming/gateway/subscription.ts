@@ -95,6 +95,11 @@ export interface MarketSubscription {
   sentDigest: SentDigest | undefined
   /** Receipts before this version were sent, or are from before the subscription. Undefined before the first heartbeat. */
   receiptsFrom: number | undefined
+  /**
+   * The change version from which the book was resumed; 0 without a resumption. A process that opened its view later names
+   * an unchanged book by a later version, so receipts here may name an earlier one, which the client was not sent.
+   */
+  resumedFrom: number
   /** Place in the market's list; -1 when not in it. */
   place: number
 }
@@ -125,6 +130,7 @@ export function newSubscription(
     laterThan: 0,
     sentDigest: undefined,
     receiptsFrom: undefined,
+    resumedFrom: 0,
     place: -1,
   }
 }

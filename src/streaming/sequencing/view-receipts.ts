@@ -181,9 +181,11 @@ export class ViewReceipts {
     this.#receipts = [...this.#receipts.slice(1 - RECEIPTS_KEPT), { version, changeVersion, text }]
   }
 
-  /** The kept receipts from a version on, up to a book with this change version. */
-  since(version: number, changeVersion: number): readonly Receipt[] {
-    return this.#receipts.filter((receipt) => receipt.version >= version && receipt.changeVersion <= changeVersion)
+  /** The kept receipts from a version on, whose books have change versions from the first to the last one. */
+  since(version: number, [first, last]: readonly [first: number, last: number]): readonly Receipt[] {
+    return this.#receipts.filter(
+      ({ version: own, changeVersion }) => own >= version && changeVersion >= first && changeVersion <= last,
+    )
   }
 
   #noteExecutions(): void {
