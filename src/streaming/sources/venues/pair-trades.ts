@@ -25,8 +25,9 @@ export interface PairTradesOptions {
   readonly onNew: (trades: readonly VenueTrade[]) => void
 }
 
-/** Delay before trades are subscribed again after a refusal. */
+/** Delay before a pair is subscribed again after the venue refused it alone, or within a request for several pairs. */
 const REFUSED_MILLISECONDS = 60_000
+const GROUP_REFUSED_MILLISECONDS = 1_000
 
 export class PairTrades {
   readonly #options: PairTradesOptions
@@ -61,11 +62,11 @@ export class PairTrades {
   }
 
   /** The venue refused the subscription. */
-  refuse(reason: string): void {
+  refuse(reason: string, isOfGroup: boolean): void {
     const { venue, symbol, clock, subscribe } = this.#options
     this.#refusal = `${venue} refused the trades for ${symbol}: ${reason}`
     this.#timer?.cancel()
-    this.#timer = clock.schedule(REFUSED_MILLISECONDS, subscribe)
+    this.#timer = clock.schedule(refusedMilliseconds(isOfGroup), subscribe)
   }
 
   /** The trades are not subscribed any more. */
@@ -73,4 +74,8 @@ export class PairTrades {
     this.#timer?.cancel()
     this.#refusal = undefined
   }
+}
+
+export function refusedMilliseconds(isOfGroup: boolean): number {
+  return isOfGroup ? GROUP_REFUSED_MILLISECONDS : REFUSED_MILLISECONDS
 }

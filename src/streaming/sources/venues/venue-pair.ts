@@ -20,7 +20,7 @@ import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { SourceMarket } from '../source.ts'
 import { PairMarkets, pairNotices } from './pair-markets.ts'
-import { PairTrades } from './pair-trades.ts'
+import { PairTrades, refusedMilliseconds } from './pair-trades.ts'
 import type { Fetched, Listing, PairProtocol, VenueBook, VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'
@@ -51,8 +51,6 @@ export interface VenuePairOptions<Data> extends Pick<VenueWatchOptions, 'isTradi
 
 /** Longest time from an acknowledgement to its snapshot, which usually takes less than a second. */
 const SNAPSHOT_MILLISECONDS = 10_000
-/** Delay before the pair is subscribed again after the venue refused it. */
-const REFUSED_MILLISECONDS = 60_000
 /** A book that was live this long resets the backoff: the next fault is retried at once. */
 const PROVEN_MILLISECONDS = 60_000
 
@@ -203,13 +201,13 @@ export class VenuePair<Data> {
   }
 
   /** The venue refused a subscription. A live book continues. */
-  refuse(channel: 'book' | 'trades', reason: string): void {
+  refuse(channel: 'book' | 'trades', reason: string, isOfGroup: boolean): void {
     if (channel === 'book') {
       if (this.#state !== 'waiting') return
-      this.#setTimer(REFUSED_MILLISECONDS, () => this.#subscribe())
+      this.#setTimer(refusedMilliseconds(isOfGroup), () => this.#subscribe())
       this.#markets.lose(`${this.#options.venue} refused ${this.symbol}: ${reason}`)
     } else if (this.#state !== 'unlisted') {
-      this.#trades.refuse(reason)
+      this.#trades.refuse(reason, isOfGroup)
     }
   }
 

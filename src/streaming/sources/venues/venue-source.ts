@@ -206,9 +206,9 @@ export class VenueSource<Data> implements Source {
         this.#pairs.get(message.symbol)?.acknowledge(message.depth)
         break
       case 'refused': {
-        const { symbol, channel = 'book', reason } = message
+        const { symbol, channel = 'book', reason, isOfGroup = false } = message
         this.#log.warn({ symbol, channel, reason }, 'venue refused a request')
-        if (symbol !== undefined) this.#pairs.get(symbol)?.refuse(channel, reason)
+        if (symbol !== undefined) this.#pairs.get(symbol)?.refuse(channel, reason, isOfGroup)
         break
       }
       case 'status':

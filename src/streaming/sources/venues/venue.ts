@@ -106,6 +106,8 @@ export type VenueMessage<Data> =
       readonly symbol?: string
       readonly channel?: 'book' | 'trades'
       readonly reason: string
+      /** The request named other pairs too, of which any may be meant: this one is requested alone soon. */
+      readonly isOfGroup?: boolean
     }
   | { readonly kind: 'restart'; readonly reason: string }
   | { readonly kind: 'status'; readonly isOpen: boolean; readonly status: string }

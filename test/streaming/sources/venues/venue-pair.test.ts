@@ -570,7 +570,7 @@ describe('trades', () => {
     const { pair, admit, listener, sent, clock } = setUp()
     admit()
     pair.apply(snapshot)
-    pair.refuse('trades', 'not today')
+    pair.refuse('trades', 'not today', false)
     expect(pair.notices(listener.sourceMarket)).toEqual(['venue refused the trades for A/B: not today'])
     expect(listener.reasons()).toEqual([])
     clock.advance(60_000)

@@ -114,8 +114,9 @@ function readAnswer(
   const words = typeof error.msg === 'string' ? error.msg.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
   const reason = `${words} (code ${typeof error.code === 'number' ? error.code : 'unknown'})`
   if (request?.action !== 'subscribe') return [{ kind: 'refused', reason }]
-  const { channel } = request
-  return request.symbols.map((symbol) => ({ kind: 'refused', symbol, channel, reason }))
+  const { channel, symbols } = request
+  const isOfGroup = symbols.length > 1
+  return symbols.map((symbol) => ({ kind: 'refused', symbol, channel, reason, isOfGroup }))
 }
 
 function restart(reason: string): readonly BinanceMessage[] {

@@ -117,7 +117,8 @@ function readAnswer(
   const reason = typeof ret_msg === 'string' && ret_msg !== '' ? ret_msg.slice(0, REASON_CHARACTERS_MAX) : 'no reason'
   if (request?.action !== 'subscribe') return [{ kind: 'refused', reason }]
   const { channel, symbols } = request
-  return symbols.map((symbol) => ({ kind: 'refused', symbol, channel, reason }))
+  const isOfGroup = symbols.length > 1
+  return symbols.map((symbol) => ({ kind: 'refused', symbol, channel, reason, isOfGroup }))
 }
 
 /** Ids and times are safe integers. */

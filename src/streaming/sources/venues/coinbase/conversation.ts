@@ -146,13 +146,12 @@ export class Conversation {
     const subscribed = isObject(event) && isObject(event.subscriptions) ? event.subscriptions[CHANNELS[channel]] : []
     const names = new Set<unknown>(Array.isArray(subscribed) ? (subscribed as unknown[]) : [])
     const missing = products.filter((product) => !names.has(product))
-    return this.#refusals(channel, missing, 'it is not among what is subscribed')
+    return this.#refusals(channel, missing, 'it is not among what is subscribed', false)
   }
 
   /**
    * A refusal names neither its request nor, reliably, a product: it belongs to the oldest request. If this request
-   * named several books, any may be meant, and the others were refused with it. Each is subscribed separately when its
-   * snapshot has not arrived.
+   * named several products, any may be meant, and the others were refused with it.
    */
   #readRefusal({ message }: JsonObject): readonly CoinbaseMessage[] {
     const reason =
@@ -161,14 +160,18 @@ export class Conversation {
     if (action !== 'subscribe' || channel === 'heartbeats' || channel === undefined) {
       return [{ kind: 'refused', reason }]
     }
-    if (channel === 'book' && products.length > 1) {
-      return [{ kind: 'refused', channel, reason: `${reason} (of ${products.length} books)` }]
-    }
-    return this.#refusals(channel, products, reason)
+    return this.#refusals(channel, products, reason, products.length > 1)
   }
 
-  #refusals(channel: Channel, products: readonly string[], reason: string): readonly CoinbaseMessage[] {
-    return products.flatMap((symbol) => this.#forSymbols(channel, { kind: 'refused', symbol, channel, reason }))
+  #refusals(
+    channel: Channel,
+    products: readonly string[],
+    reason: string,
+    isOfGroup: boolean,
+  ): readonly CoinbaseMessage[] {
+    return products.flatMap((symbol) =>
+      this.#forSymbols(channel, { kind: 'refused', symbol, channel, reason, isOfGroup }),
+    )
   }
 
   #requestsOf(action: Request['action'], channel: Channel, products: readonly string[]): readonly object[] {

@@ -146,7 +146,7 @@ describe('messages of Binance', () => {
     ['at the top', { code: 2, msg: 'Invalid request', id: 2 }],
   ])('a Binance refusal %s is for each pair that the request named', (_, message) => {
     expect(read(message)).toEqual([
-      { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid request (code 2)' },
+      { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid request (code 2)', isOfGroup: false },
     ])
   })
 

@@ -141,8 +141,8 @@ describe('a frame of Bybit', () => {
       op: 'subscribe',
     })
     expect(read(refusal('7'), take)).toEqual([
-      { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid symbol' },
-      { kind: 'refused', symbol: 'XUSDT', channel: 'trades', reason: 'Invalid symbol' },
+      { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid symbol', isOfGroup: true },
+      { kind: 'refused', symbol: 'XUSDT', channel: 'trades', reason: 'Invalid symbol', isOfGroup: true },
     ])
     expect(read(refusal('7'), take)).toEqual([{ kind: 'refused', reason: 'Invalid symbol' }])
     expect(read(refusal('8'), take)).toEqual([{ kind: 'refused', reason: 'Invalid symbol' }])

@@ -154,7 +154,7 @@ describe('requests to Coinbase', () => {
     const level2 = ['ETH-USD']
     expect(conversation.read(answer(0, { heartbeats: ['heartbeats'] }))).toEqual([])
     expect(conversation.read(answer(1, { level2 }))).toEqual([
-      { kind: 'refused', symbol: 'BTC-USD', channel: 'book', reason: 'it is not among what is subscribed' },
+      { kind: 'refused', symbol: 'BTC-USD', channel: 'book', reason: 'it is not among what is subscribed', isOfGroup: false },
     ])
     expect(conversation.read(answer(2, { level2, market_trades: ['BTC-USD', 'ETH-USD'] }))).toEqual([])
     expect(conversation.read(answer(3, {}))).toEqual([])
@@ -165,24 +165,25 @@ describe('requests to Coinbase', () => {
     conversation.read(answer(0, { heartbeats: ['heartbeats'] }))
     const long = 'x'.repeat(1000)
     expect(conversation.read(error(long))).toEqual([
-      { kind: 'refused', symbol: 'BTC-USD', channel: 'book', reason: 'x'.repeat(200) },
+      { kind: 'refused', symbol: 'BTC-USD', channel: 'book', reason: 'x'.repeat(200), isOfGroup: false },
     ])
     expect(conversation.read(error(''))).toEqual([
-      { kind: 'refused', symbol: 'BTC-USD', channel: 'trades', reason: 'no reason given' },
+      { kind: 'refused', symbol: 'BTC-USD', channel: 'trades', reason: 'no reason given', isOfGroup: false },
     ])
     expect(conversation.read(error('slow'))).toEqual([{ kind: 'refused', reason: 'slow' }])
     // A refusal has no number: the frames continue as before.
     expect(conversation.read(heartbeat(1))).toEqual([])
   })
 
-  it('requests to Coinbase for several books are refused without a name, for several trades by each', () => {
+  it('requests to Coinbase for several products are refused for each, to be requested alone', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     conversation.read(answer(0, { heartbeats: ['heartbeats'] }))
     const reason = 'too many L2 streams requested in a single session'
-    expect(conversation.read(error(reason))).toEqual([
-      { kind: 'refused', channel: 'book', reason: `${reason} (of 2 books)` },
-    ])
-    expect(symbolsOf(conversation.read(error('no')))).toEqual(['BTC-USD', 'ETH-USD'])
+    for (const channel of ['book', 'trades'])
+      expect(conversation.read(error(reason))).toEqual([
+        { kind: 'refused', symbol: 'BTC-USD', channel, reason, isOfGroup: true },
+        { kind: 'refused', symbol: 'ETH-USD', channel, reason, isOfGroup: true },
+      ])
   })
 
   it('requests to Coinbase are forgotten with their connection', () => {
