@@ -59,6 +59,8 @@ function fixOf(reader, environment) {
   const password = reader.secret('password_file', environment[SECRET_OF_FIX], undefined)
   const isTls = reader.flag('tls', false)
   const ca = reader.content('tls_ca_file')
+  // The operator expects TLS. Without it, the password would be sent in plain text.
+  if (ca !== undefined && !isTls) fail('fix: tls_ca_file', 'needs "tls": true')
   const fix = {
     host: reader.text('host'),
     port: reader.integer('port', undefined, 1, 65_535),

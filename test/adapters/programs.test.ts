@@ -93,7 +93,9 @@ describe('the FIX adapter', () => {
   })
 
   it('the FIX adapter names the member of a configuration that is wrong, and never a secret', () => {
-    const file = join(folder(), 'fix.json')
+    const path = folder()
+    const file = join(path, 'fix.json')
+    writeFileSync(join(path, 'ca.pem'), 'authority')
     const right = {
       fix: { host: 'h', port: 1, sender_comp_id: 'a', target_comp_id: 'b' },
       markets: [{ market: 'M', symbol: 'S', price_decimals: 2, amount_decimals: 8 }],
@@ -121,6 +123,8 @@ describe('the FIX adapter', () => {
       [{ ...right, fix: { ...right.fix, version: 'FIX.4.2' } }, 'fix: version must be one of FIX.4.4, FIXT.1.1'],
       [{ ...right, fix: { ...right.fix, password_file: 'none' } }, 'fix: password_file ENOENT'],
       [{ ...right, fix: { ...right.fix, tls: true, tls_ca_file: 'none' } }, 'fix: tls_ca_file ENOENT'],
+      [{ ...right, fix: { ...right.fix, tls_ca_file: 'ca.pem' } }, 'fix: tls_ca_file needs "tls": true'],
+      [{ ...right, fix: { ...right.fix, tls: false, tls_ca_file: 'ca.pem' } }, 'fix: tls_ca_file needs "tls": true'],
       [{ ...right, markets: [] }, 'markets: at least one is needed'],
       [{ ...right, markets: [market, market] }, 'markets: two have the same market'],
       [
