@@ -3,6 +3,7 @@
  * trusted only while the engine's messages prove it. After a gap, a fault or a disconnection it is lost, and a new
  * subscription restores it. Trades are published in the meantime too.
  */
+import { randomBytes } from 'node:crypto'
 import { backoffMilliseconds, printable } from '../publisher/runtime.mjs'
 import { Book } from './book.mjs'
 import { Entries, FeedFault } from './entries.mjs'
@@ -58,6 +59,8 @@ export class Market {
   /** @type {State | undefined} */
   #state
   #reason = ''
+  /** What this market's request identifiers begin with. An engine may remember those of earlier runs. */
+  #requestPrefix
   #requests = 0
   #requestId = ''
   #stateRequestId = ''
@@ -73,6 +76,7 @@ export class Market {
   constructor(settings, means) {
     this.#settings = settings
     this.#means = means
+    this.#requestPrefix = `${settings.market}-${randomBytes(4).toString('hex')}-`
     this.#entries = new Entries(settings, this.#book)
     this.#trades = new TradeReader(settings)
   }
@@ -117,11 +121,11 @@ export class Market {
 
   /** Requests a full refresh and the updates after it, and cancels the previous subscription. */
   subscribe() {
-    const { securityStatus, market } = this.#settings
+    const { securityStatus } = this.#settings
     // The previous subscription's changes no longer count.
     this.lose('the book is requested again')
     if (this.#requestId !== '') this.#requestData(this.#requestId, '2')
-    this.#requestId = `${market}-${++this.#requests}`
+    this.#requestId = `${this.#requestPrefix}${++this.#requests}`
     if (this.#unanswered.size < UNANSWERED_MAX) this.#unanswered.add(this.#requestId)
     this.#requestData(this.#requestId, '1')
     if (securityStatus && this.#state === undefined) {
@@ -140,9 +144,9 @@ export class Market {
     if (requestId === this.#requestId) this.fault(`the engine refuses the request: ${reason}`)
   }
 
-  /** Whether this identifier is one of this market's requests. @param {string | undefined} requestId */
+  /** Whether this identifier is one of this market's requests in this run. @param {string | undefined} requestId */
   isRequest(requestId) {
-    const prefix = `${this.#settings.market}-`
+    const prefix = this.#requestPrefix
     return requestId?.startsWith(prefix) === true && Number(requestId.slice(prefix.length)) <= this.#requests
   }
 

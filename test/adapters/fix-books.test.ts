@@ -1,6 +1,6 @@
 /** The three forms of books of the FIX adapter, crossed books and trading states, over both connections. */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Field } from './fix-acceptor.ts'
+import type { Field, FixAcceptor } from './fix-acceptor.ts'
 import { incremental, type Stage, type StageOptions, startStage } from './fix-stage.ts'
 
 const SYMBOL = 'BTC/USD'
@@ -184,12 +184,13 @@ describe('the trading state', () => {
 })
 
 describe('a book that is crossed while trading is open', () => {
+  const firstRequest = (acceptor: FixAcceptor) => acceptor.of('V')[0]?.get(262) ?? ''
   const first = [level(undefined, 0, '100', '1'), level(undefined, 1, '101', '4')]
 
   it('a book that is crossed while trading is open is lost until the engine uncrosses it', async () => {
     const { ingest, book, acceptor, send, waiters } = await start(first)
     await ingest.until('the book', () => book.snapshots === 1)
-    acceptor.send('X', incremental(SYMBOL, 'BTCUSD-1', [level(0, 0, '101', '1')]))
+    acceptor.send('X', incremental(SYMBOL, firstRequest(acceptor), [level(0, 0, '101', '1')]))
     await waiters.until('the loss', () => book.state === 'lost')
     expect(await send(level(2, 1, '101', '0'))).toEqual(['1@101 1@100', ''])
     expect([book.snapshots, acceptor.of('V').length]).toEqual([2, 1])
@@ -198,7 +199,7 @@ describe('a book that is crossed while trading is open', () => {
   it('a book that is crossed while trading is open is requested again if that does not come', async () => {
     const { ingest, book, acceptor, clock, show } = await start(first)
     await ingest.until('the book', () => book.snapshots === 1)
-    acceptor.send('X', incremental(SYMBOL, 'BTCUSD-1', [level(0, 0, '102', '1')]))
+    acceptor.send('X', incremental(SYMBOL, firstRequest(acceptor), [level(0, 0, '102', '1')]))
     await ingest.until('the loss', () => book.state === 'lost')
     clock.advance(5_000)
     await ingest.until('the book', () => book.snapshots === 2)
