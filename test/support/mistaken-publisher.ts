@@ -55,6 +55,7 @@ export type Mistake =
   | 'ignores-accepted'
   | 'ignores-request'
   | 'stays-away'
+  | 'falls-silent'
   | 'reconnects-at-once'
   | 'other-market'
 
@@ -410,6 +411,7 @@ export class MistakenPublisher {
 
   /** The start of a connection to an ingest listener. */
   #continue(socket: WebSocket, { epoch, seq }: { epoch?: string; seq?: number }): void {
+    if (this.#mistake === 'falls-silent' && this.#sent > 0) return
     this.#subscribed.add(socket)
     if (this.#mistake === 'ignores-accepted' && this.#sent > 0) return
     if (this.#mistake === 'starts-slowly' && this.#continues !== undefined && !this.#isLoaded) {

@@ -55,11 +55,15 @@ export class PushDriver implements ScenarioDriver {
     this.run.fail('snapshot-missing', missing, seen)
   }
 
-  /** Waits until every market has continued on the connection, as far as anything is published. */
-  async continued(connection: PushConnection): Promise<boolean> {
-    const hasBegun = () => this.symbols.every((symbol) => this.line(connection, symbol)?.hasBegun === true)
-    await this.run.until(() => !connection.isOpen || hasBegun(), this.run.options.times.observe)
-    return hasBegun()
+  /** Expects every market to continue on the connection: a publisher without a next message sends a SNAPSHOT. */
+  async expectContinued(connection: PushConnection): Promise<void> {
+    const { answer } = this.run.options.times
+    const isMissing = (symbol: string) => this.line(connection, symbol)?.hasBegun !== true
+    await this.run.until(() => !connection.isOpen || !this.symbols.some(isMissing), answer)
+    const missing = this.symbols.find(isMissing)
+    // A connection that ended is reported after the scenario.
+    if (missing === undefined || !connection.isOpen) return
+    this.run.fail('accepted-ignored', missing, `nothing within ${answer / 1000} s after the connection`)
   }
 
   line(connection: PushConnection, symbol: string): PublicationLine | undefined {

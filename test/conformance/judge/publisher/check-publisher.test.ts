@@ -288,6 +288,14 @@ it('an engine that loads its book after a restart for longer than is observed ha
   expect(results.flatMap(({ findings }) => findings)).toEqual([])
 })
 
+it('a publisher that connects again and then publishes nothing is reported as accepted-ignored', async () => {
+  const results = await push({ mistake: 'falls-silent' }, { answer: 300 })
+  const cut = results.find(({ name }) => name === 'connection-cut')
+  expect(cut?.findings.map(({ name, examples }) => [name, examples[0]?.detail])).toEqual([
+    ['accepted-ignored', 'nothing within 0.3 s after the connection'],
+  ])
+})
+
 describe.runIf(process.env.TIDEGATE_LONG === '1')('a publisher that keeps what is not read', () => {
   it('a publisher with an unbounded backlog is reported as backlog-unbounded and by no other name', async () => {
     expect(namesOf(await pull({ mistake: 'keeps-everything' }, { stall: 2_000 }))).toEqual(['backlog-unbounded'])
