@@ -212,6 +212,8 @@ export class PostPublisher implements Publisher {
   #noteMessage(): void {
     this.#silence?.cancel()
     this.#silence = this.#host.clock.schedule(SILENCE_MILLISECONDS, () => {
+      // While a line waits for the other one, nothing more is read.
+      if (this.#isHeld) return this.#noteMessage()
       this.end('nothing received for 15 seconds')
       this.#onSilent()
     })

@@ -378,6 +378,28 @@ describe('POST /publish', () => {
     })
     expect(stage.market('BTCUSD').missed).toBe(0)
   })
+
+  it('the route POST /publish does not count as silent while its line waits for the other line', async () => {
+    await stage.close()
+    stage = await Stage.open({ lineWaitMilliseconds: () => 50_000 })
+    const client = await live()
+    const eth = new PublishingEngine({ symbol: 'ETHUSD', random: new Random(1), publishesOrders: false, keptMax: 10 })
+    client.send(eth.snapshot())
+    await post(lines(engine.snapshot()), 'other')
+    const [first, ...others] = [engine.step(), engine.step(), engine.step()]
+    const answer = post(lines(...others), 'other')
+    await stage.untilSeen('the gap', async () => stage.clock.isDueIn(50_000))
+    for (const seq of [1, 2]) {
+      stage.clock.advance(8_000)
+      client.send(eth.step())
+      await stage.until('a message of the other line', () => stage.market('ETHUSD').origin === `run-1.${seq}`)
+    }
+    client.send(first)
+    expect(await answerOf(answer)).toEqual({
+      accepted: [{ market: 'BTCUSD', epoch: 'run-1', seq: 3 }],
+      problems: [],
+    })
+  })
 })
 
 describe('a listener that is closed, because another process leads', () => {
