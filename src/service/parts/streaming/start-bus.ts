@@ -50,8 +50,6 @@ export interface LinkedMarkets extends LedMarkets {
   readonly hasHeardFeed: boolean
   /** Carries the nodes' own messages beside the markets. */
   readonly nodeTransport: NodeTransport
-  /** Whether a market's book is written here, or its sequencer is heard from. */
-  readonly isHeard: (symbol: string) => boolean
   /** The proof for a book that another process writes. */
   readonly proofOf: (symbol: string) => Proof
   /** To be called when the replicas have changed. */
@@ -113,7 +111,6 @@ export function startBus(
     nodeTransport: link.nodeTransport,
     announce: (symbols, epoch) => exporter.announce(symbols, epoch),
     whenFlushed: (work) => void link.flushed().then(work),
-    isHeard: (symbol) => importer.isHeard(symbol),
     proofOf: (symbol) => importer.proofOf(symbol),
     change,
     lead(symbols) {
