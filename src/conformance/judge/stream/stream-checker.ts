@@ -53,6 +53,8 @@ export class StreamChecker {
   readonly #bookSince = new Map<string, number>()
   /** Markets with a SNAPSHOT on any connection. */
   readonly #withBook = new Set<string>()
+  /** When those markets' connection was lost, until their next SNAPSHOT. */
+  readonly #withoutBookSince = new Map<string, number>()
   #ended: object[] = []
   /** Markets whose subscriptions the service ended, until they are acknowledged again. */
   readonly #endedMarkets = new Set<string>()
@@ -95,6 +97,9 @@ export class StreamChecker {
   onDisconnect(nowMilliseconds: number): void {
     // Where heartbeats were already late, it is lost since its last message.
     this.#lostSince ??= this.#heartbeat.check(nowMilliseconds) === undefined ? nowMilliseconds : this.#now
+    for (const market of this.#withBook) {
+      if (!this.#withoutBookSince.has(market)) this.#withoutBookSince.set(market, nowMilliseconds)
+    }
     this.#reset()
   }
 
@@ -125,7 +130,9 @@ export class StreamChecker {
       if (lostMilliseconds > BOOK_MILLISECONDS_MAX && !this.#removed.has(market)) {
         this.#report('snapshot-missing', market, `no connection for ${Math.floor(lostMilliseconds / 1_000)} s`)
       } else if (this.#books.get(market)?.levels() === undefined && this.#isBookOverdue(market)) {
-        this.#report('snapshot-missing', market, 'no SNAPSHOT on this connection')
+        const since = this.#withoutBookSince.get(market)
+        const detail = since === undefined ? 'on this connection' : `for ${Math.floor((this.#now - since) / 1_000)} s`
+        this.#report('snapshot-missing', market, `no SNAPSHOT ${detail}`)
       }
     }
     for (const book of this.#books.values()) book.checkTop(nowMilliseconds)
@@ -156,6 +163,9 @@ export class StreamChecker {
   #isBookOverdue(market: string): boolean {
     if (this.#removed.has(market)) return false
     if (!this.#withBook.has(market)) return true
+    const lost = this.#withoutBookSince.get(market)
+    // Connections without an answer, or lost again and again, bring no book either.
+    if (lost !== undefined && this.#now - lost > 2 * BOOK_MILLISECONDS_MAX) return true
     const since = this.#bookSince.get(market)
     return since !== undefined && this.#now - since > BOOK_MILLISECONDS_MAX
   }
@@ -238,6 +248,7 @@ export class StreamChecker {
     if (payload.type === PAYLOAD_TYPES.snapshot) {
       this.counts.snapshots++
       this.#withBook.add(market)
+      this.#withoutBookSince.delete(market)
       book.onSnapshot(payload, this.#now)
     } else if (payload.type === PAYLOAD_TYPES.update) {
       this.counts.updates++

@@ -549,6 +549,21 @@ describe('StreamChecker', () => {
     expect([found?.name, found?.detail]).toEqual(['snapshot-missing', 'no connection for 60 s'])
   })
 
+  it('StreamChecker reports a book that no connection brings again, answered or not', () => {
+    const { checker } = play(OPENING)
+    const details = (now: number) => checker.onEnd(now, [M]).map(({ name, detail }) => `${name}: ${detail}`)
+    for (const second of [2, 3, 4, 5, 6]) checker.onMessage(JSON.stringify(heartbeat(second)), second * 100)
+    for (const lost of [1_000, 20_000, 40_000]) {
+      checker.onDisconnect(lost)
+      checker.onConnect()
+    }
+    expect(details(61_000)).toEqual([])
+    expect(details(61_001)).toEqual(['snapshot-missing: no SNAPSHOT for 60 s'])
+    checker.onMessage(JSON.stringify(acknowledged(M)), 61_500)
+    checker.onMessage(JSON.stringify(snapshot(M, 7, [['100.00', '1.5000']], [])), 61_500)
+    expect(details(62_000)).toEqual([])
+  })
+
   it('StreamChecker has a case in this file for every rule about the stream', () => {
     const isOfStream = (name: string) => !name.startsWith('rest-')
     const covered = new Set([...CASES.map(({ name }) => name), 'snapshot-missing'])
