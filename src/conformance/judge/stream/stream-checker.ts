@@ -161,8 +161,8 @@ export class StreamChecker {
   }
 
   #isBookOverdue(market: string): boolean {
-    if (this.#removed.has(market)) return false
     if (!this.#withBook.has(market)) return true
+    if (this.#removed.has(market)) return false
     const lost = this.#withoutBookSince.get(market)
     // Connections without an answer, or lost again and again, bring no book either.
     if (lost !== undefined && this.#now - lost > 2 * BOOK_MILLISECONDS_MAX) return true
@@ -207,6 +207,7 @@ export class StreamChecker {
     }
     if (!isSubscribed) this.#ended.push({ type: entry.type, params: entry.params })
     if (market !== undefined) this.#endedMarkets[isSubscribed ? 'delete' : 'add'](market)
+    if (market !== undefined && isSubscribed) this.#removed.delete(market)
     this.#subscriptions.set(subscriptionKey(entry.type, market), isSubscribed)
     if (entry.type === 'heartbeat') this.#heartbeat.onSubscription(isSubscribed, this.#now)
     if (market === undefined) return

@@ -564,6 +564,24 @@ describe('StreamChecker', () => {
     expect(details(62_000)).toEqual([])
   })
 
+  it('StreamChecker expects nothing of a removed market, unless it never had a book or is there again', () => {
+    const entry = { type: 'market_data', params: { market: M } }
+    const end = { type: 'unsubscribe', channels: [{ ...entry, success: true }] }
+    const error = 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'
+    const refusal = { type: 'subscribe', channels: [{ ...entry, success: false, error }] }
+    const details = (messages: readonly object[]) =>
+      play(messages)
+        .checker.onEnd(40_000, [M])
+        .map(({ name, detail }) => `${name}: ${detail}`)
+        .filter((text) => !text.startsWith('heartbeat-late'))
+    expect(details([...OPENING, end, refusal])).toEqual([])
+    const missing = ['snapshot-missing: no SNAPSHOT on this connection']
+    expect(details([acknowledged(M), end, refusal])).toEqual(missing)
+    expect(details([...OPENING, end, refusal, { type: 'subscribe', channels: [{ ...entry, success: true }] }])).toEqual(
+      missing,
+    )
+  })
+
   it('StreamChecker has a case in this file for every rule about the stream', () => {
     const isOfStream = (name: string) => !name.startsWith('rest-')
     const covered = new Set([...CASES.map(({ name }) => name), 'snapshot-missing'])
