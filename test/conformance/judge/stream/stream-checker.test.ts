@@ -367,6 +367,11 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'heartbeat-late',
+    title: 'none any more, before the interval is learned',
+    messages: [100, heartbeat(1), 1_000, heartbeat(2), 5_000, FINE, 1, execution(M, 2, '101.00', '1.0000')],
+  },
+  {
+    name: 'heartbeat-late',
     title: 'none after the acknowledgement',
     opening: OPENING.slice(0, 3),
     messages: [5_001, FINE],
