@@ -125,6 +125,12 @@ export class PostPublisher implements Publisher {
       while (this.#mustWait()) await this.#nextChance()
       this.#deliver(state, line.length, message ?? readMessage(line))
     }
+    // The answer states what was accepted, so it follows the last line's wait for the other line.
+    while (this.#isHeld) {
+      await this.#nextChance()
+      // Throws where the wait ended with the publisher.
+      this.#mustWait()
+    }
   }
 
   async #readInParts(line: Buffer): Promise<PublishedMessage> {

@@ -371,6 +371,12 @@ describe('POST /publish', () => {
     const [first, second] = [engine.step(), engine.step()]
     const answer = post(lines(second), 'other')
     await stage.untilSeen('the gap', async () => stage.clock.isDueIn(1_000))
+    let isAnswered = false
+    void answer.then(() => {
+      isAnswered = true
+    })
+    await post(HEARTBEAT)
+    expect(isAnswered).toBe(false)
     client.send(first)
     expect(await answerOf(answer)).toEqual({
       accepted: [{ market: 'BTCUSD', epoch: 'run-1', seq: 2 }],
