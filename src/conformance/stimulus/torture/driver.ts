@@ -102,7 +102,8 @@ export class ScenarioDriver {
   /** Waits for a connection with subscriptions and data. Starts the client if it does not run. */
   async settled(): Promise<ScriptedConnection> {
     const { client, ask } = this.#options
-    const isSettled = () => this.service.current?.isSettled === true
+    let earlier: ScriptedConnection | undefined
+    const isSettled = () => this.service.current !== earlier && this.service.current?.isSettled === true
     if (client === undefined && !isSettled()) {
       // A running client reconnects. Otherwise a person is asked to start it.
       if (!this.#mayStart) await this.#until(isSettled, RETURN_MILLISECONDS_MIN)
@@ -110,6 +111,8 @@ export class ScenarioDriver {
     }
     if (client?.isRunning === false) {
       if (!this.#mayStart) throw this.#programEnded('after the scenario before this one')
+      // The end of a program may be noticed before the end of its connection.
+      earlier = this.service.current
       client.start()
     }
     this.#mayStart = false
