@@ -154,7 +154,13 @@ describe('requests to Coinbase', () => {
     const level2 = ['ETH-USD']
     expect(conversation.read(answer(0, { heartbeats: ['heartbeats'] }))).toEqual([])
     expect(conversation.read(answer(1, { level2 }))).toEqual([
-      { kind: 'refused', symbol: 'BTC-USD', channel: 'book', reason: 'it is not among what is subscribed', isOfGroup: false },
+      {
+        kind: 'refused',
+        symbol: 'BTC-USD',
+        channel: 'book',
+        reason: 'it is not among what is subscribed',
+        isOfGroup: false,
+      },
     ])
     expect(conversation.read(answer(2, { level2, market_trades: ['BTC-USD', 'ETH-USD'] }))).toEqual([])
     expect(conversation.read(answer(3, {}))).toEqual([])
