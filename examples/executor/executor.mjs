@@ -36,8 +36,14 @@ for (const line of kept.toString('utf8', 0, end).split('\n').filter(Boolean)) {
 
 /** Writes the result to the disk before it is returned to any caller. */
 function keep(id, result) {
-  writeFileSync(file, `${JSON.stringify({ id, ...result })}\n`)
-  fsyncSync(file)
+  try {
+    writeFileSync(file, `${JSON.stringify({ id, ...result })}\n`)
+    fsyncSync(file)
+  } catch (error) {
+    // A full disk may keep half a line. The next start cuts it off, before another result follows it.
+    console.error(error)
+    process.exit(1)
+  }
   results.set(id, result)
 }
 
