@@ -18,6 +18,7 @@ const LEDGER = {
 
 let answers: Record<string, object | undefined>
 let textOf: (component: () => unknown) => () => string
+let unmount: () => void
 
 beforeAll(async () => {
   const place = { pathname: '/console', search: '', hash: '' }
@@ -38,6 +39,7 @@ beforeAll(async () => {
   const allows = ['POST /orchestrations/:id/retry']
   sessionState.value = { kind: 'open', session: { allows, four_eyes: [], operator: { name: 'ada' } } }
   const root = { childNodes: [], nodeType: 1 } as never
+  unmount = () => render(null, root)
   textOf = (component) => {
     let page: unknown
     const shown = () => {
@@ -50,8 +52,11 @@ beforeAll(async () => {
   }
 })
 
-// Other test files run in this process.
-afterAll(() => vi.unstubAllGlobals())
+// Other test files run in this process, in which a page's timers find no document.
+afterAll(() => {
+  unmount()
+  vi.unstubAllGlobals()
+})
 
 beforeEach(() => {
   answers = {}

@@ -145,8 +145,8 @@ export const STREAMING_FAULTS: readonly Fault[] = [
     name: 'receipt-of-later-book',
     wrong: "A lagging session gets the next version's receipt.",
     file: 'src/streaming/sequencing/view-receipts.ts',
-    text: 'receipt.changeVersion <= changeVersion)',
-    replacement: 'receipt.changeVersion <= changeVersion + 1)',
+    text: 'changeVersion <= last,',
+    replacement: 'changeVersion <= last + 1,',
     suite: 'test/streaming/sequencing/view-receipts.test.ts',
   },
   {

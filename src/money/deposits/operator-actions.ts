@@ -272,7 +272,7 @@ export function stepOf(
 
 /**
  * Moves a credited deposit's money out of its profile's `available`. Throws 409 when it is no longer available, when an
- * orchestration has it, or when the deposit has no profile.
+ * orchestration has it (also a retry, which reserves it under the balance's lock), or when the deposit has no profile.
  */
 export async function takeFromAvailable<Tables>(
   transaction: Transaction<Tables>,
@@ -283,7 +283,6 @@ export async function takeFromAvailable<Tables>(
   if (profileId === null) throw invalidState(deposit, 'it belongs to no profile: assign it first', 'UNATTRIBUTED')
   const amount = BigInt(deposit.amount)
   const balances = await lockBalances(transaction, [{ profileId, asset }])
-  // Under the balance's lock, because a retry reserves the money under it.
   await refuseOrchestrated(transaction, deposit)
   if (balances({ profileId, asset }).available < amount) {
     throw invalidState(deposit, 'its money is no longer available to its profile')
