@@ -261,10 +261,11 @@ describe('events that are no longer kept', () => {
 
   it('a subscription ends when its next events expire before they could be sent', async () => {
     const who = await node.newCustomer()
-    let isDown = false
-    const client = connect({ who, source: failing(() => isDown) })
+    // From the first read on, which would send the events if it came after they are written.
+    let isDown = true
+    const start: EventSource['start'] = (customerId, after) => feed.start(customerId, after)
+    const client = connect({ who, source: { ...failing(() => isDown), start } })
     await subscribe(client)
-    isDown = true
     await write(who, 3)
     await deleteTo(who, 2)
     isDown = false
