@@ -136,6 +136,8 @@ test('a receipt’s windows begin where the one before it ended, and no receipt 
     { after: executionCursor(0), count: 1 },
   ])
   expect(three.book).toBe(two.book)
+  commit([], [{ price: 150, amount: 4 }])
+  expect(second(5).at(-1)?.executions).toMatchObject({ after: executionCursor(1), count: 1 })
 })
 
 test('an unfinished receipt is about its own second, and the next one begins only after it', () => {
