@@ -644,7 +644,9 @@ describe('the upkeep', () => {
     await postAll(move(EXTERNAL, of(a), 100n))
     const clock = new VirtualClock()
     const metrics = createMetricsRegistry()
-    const upkeep = new LedgerUpkeep({ db, clock, log: createLog('silent'), metrics })
+    const { log, lines } = captureLog()
+    const logged = () => lines.flatMap((line) => JSON.parse(line).differences ?? [])
+    const upkeep = new LedgerUpkeep({ db, clock, log, metrics })
     await bookedAsEntries(db)
     // Small segments, of which one is full.
     await writeCheckpoints(db)
@@ -665,13 +667,13 @@ describe('the upkeep', () => {
     }
     upkeep.start()
     await compareAnew()
-    expect([upkeep.state.differences, await imbalance()]).toEqual([[], '0'])
+    expect([upkeep.state.differences, await imbalance(), logged()]).toEqual([[], '0', []])
     expect(upkeep.state.balances).toBeGreaterThan(0)
     await sql`update balances set available = available + 1 where profile_id = ${a}`.execute(db.tables())
     upkeep.registerSoon([{ symbol: 'LATE', decimals: 4 }])
     await compareAnew()
     const difference = { account: `available of ${a}`, asset: 'USD', kept: '101', recomputed: '100' }
-    expect([upkeep.state.differences, await imbalance()]).toEqual([[difference], '1'])
+    expect([upkeep.state.differences, await imbalance(), logged()]).toEqual([[difference], '1', [difference]])
     expect(upkeep.decimals.get('LATE')).toBe(4)
     await sql`update balances set available = available - 1 where profile_id = ${a}`.execute(db.tables())
     await sql`update ledger_segments set differs = true, read_at = now() where after_id = 0`.execute(db.tables())
