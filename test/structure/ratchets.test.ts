@@ -126,7 +126,7 @@ const MIGRATIONS = 'src/platform/store/migrations'
 const AREAS_MAX = 8
 const COMPOSE_LINES_MAX = 150
 /** As `wc -w` counts them. */
-const PAGES_WORDS_MAX = 74_000
+const PAGES_WORDS_MAX = 74_500
 
 it(`the pages in docs/ have at most ${PAGES_WORDS_MAX} words`, () => {
   const pages = [...productTexts()].filter(([path]) => /^docs\/.*\.md$/.test(path))

@@ -24,6 +24,25 @@ const START = Date.UTC(2026, 4, 3, 12)
 const MINUTE = 60_000
 const at = (minutes: number, price = 500) => ({ price, amount: 1, executedAtMilliseconds: START + minutes * MINUTE })
 
+/** The store, with a call just before its next read. */
+function watchedStore() {
+  let onRead: (() => void) | undefined
+  const store = new Proxy(db, {
+    get(target, name, receiver) {
+      if (name === 'tables') {
+        const work = onRead
+        onRead = undefined
+        work?.()
+      }
+      return Reflect.get(target, name, receiver)
+    },
+  })
+  const onNextRead = (work: () => void) => {
+    onRead = work
+  }
+  return { store, onNextRead }
+}
+
 /** Times of the incomplete minutes, in minutes after the start. */
 async function incompleteMinutes(market: CandleMarket, reader = market.reader(db)): Promise<readonly number[]> {
   const items = (await candlesOf(reader, market.replica, { interval: '1m', fromMilliseconds: START })) ?? []
@@ -307,22 +326,14 @@ describe('candles', () => {
     const writer = market.writer(db)
     market.execute(at(-30 * 60, 400), at(0, 420))
     await written(market.clock, writer)
-    let onRead: (() => void) | undefined
-    const reader = market.reader(
-      new Proxy(db, {
-        get(target, name, receiver) {
-          if (name === 'tables') onRead?.()
-          return Reflect.get(target, name, receiver)
-        },
-      }),
-    )
+    const { store, onNextRead } = watchedStore()
+    const reader = market.reader(store)
     const query = { interval: '1m', fromMilliseconds: START - 30 * HOUR_MILLISECONDS, limit: 2_000 } as const
     await candlesOf(reader, market.replica, query)
-    onRead = () => {
-      onRead = undefined
+    onNextRead(() => {
       market.execute(at(0.5, 430))
       market.clock.stepWall(MINUTE)
-    }
+    })
     expect((await candlesOf(reader, market.replica, query))?.at(-1)).toMatchObject({ trades: 1, closed: false })
     const after = await candlesOf(reader, market.replica, query)
     expect(after?.slice(-2)).toMatchObject([
@@ -339,24 +350,16 @@ describe('candles', () => {
     const hour = 60
     market.execute(at(-30 * hour, 400), at(-20 * hour, 410), at(0, 420))
     await written(market.clock, writer)
-    let onRead: (() => void) | undefined
-    const reader = market.reader(
-      new Proxy(db, {
-        get(target, name, receiver) {
-          if (name === 'tables') onRead?.()
-          return Reflect.get(target, name, receiver)
-        },
-      }),
-    )
+    const { store, onNextRead } = watchedStore()
+    const reader = market.reader(store)
     const query = { interval: '1m', fromMilliseconds: START - 30 * HOUR_MILLISECONDS, limit: 1_000 } as const
     market.clock.standStill(26 * HOUR_MILLISECONDS)
     await writer.settled()
     const before = await candlesOf(reader, market.replica, query)
-    onRead = () => {
-      onRead = undefined
+    onNextRead(() => {
       market.execute({ price: 430, amount: 1 })
       market.clock.advance(1_001)
-    }
+    })
     expect(await candlesOf(reader, market.replica, query)).toEqual(before)
     expect(before?.filter(({ trades }) => trades > 0)).toHaveLength(2)
     reader.stop()
