@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { type Headless, headless } from './headless.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the test reads members of many components
 type Any = any
@@ -18,7 +19,7 @@ const LEDGER = {
 
 let answers: Record<string, object | undefined>
 let textOf: (component: () => unknown) => () => string
-let unmount: () => void
+let page: Headless
 
 beforeAll(async () => {
   const place = { pathname: '/console', search: '', hash: '' }
@@ -33,28 +34,23 @@ beforeAll(async () => {
     const body = JSON.stringify(answer ?? { code: 'unavailable', detail: 'the store is slow' })
     return new Response(body, { status: answer === undefined ? 503 : 200 })
   })
-  // Not by literal names: their types would bring the browser's names into all tests.
-  const { h, render } = await import('preact' as string)
+  page = await headless()
   const { sessionState } = await load('base/session.ts')
   const allows = ['POST /orchestrations/:id/retry']
   sessionState.value = { kind: 'open', session: { allows, four_eyes: [], operator: { name: 'ada' } } }
-  const root = { childNodes: [], nodeType: 1 } as never
-  unmount = () => render(null, root)
   textOf = (component) => {
-    let page: unknown
-    const shown = () => {
-      page = component()
-      // It draws nothing, so it needs no document.
+    let shown: unknown
+    page.show(() => {
+      shown = component()
       return null
-    }
-    render(h(shown, {}), root)
-    return () => expanded(page)
+    })
+    return () => expanded(shown)
   }
 })
 
 // Other test files run in this process, in which a page's timers find no document.
-afterAll(() => {
-  unmount()
+afterAll(async () => {
+  await page.close()
   vi.unstubAllGlobals()
 })
 

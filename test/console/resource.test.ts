@@ -1,6 +1,7 @@
 /** When the console loads again what it shows, without a browser. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { type Headless, headless } from './headless.ts'
 
 interface Loaded {
   reload(): void
@@ -10,7 +11,7 @@ type UseResource = (key: string, load: () => Promise<number>, everyMilliseconds?
 const HOUR_MILLISECONDS = 3_600_000
 
 let useResource: UseResource
-let show: (component: () => null) => void
+let page: Headless
 let loads: number
 let listeners: Set<() => void>
 const tab = {
@@ -25,12 +26,8 @@ beforeAll(async () => {
   vi.stubGlobal('document', tab)
   vi.stubGlobal('sessionStorage', { getItem: () => null })
   vi.stubGlobal('BroadcastChannel', class {})
-  // Not by literal names: their types would bring the browser's names into all tests.
-  const { h, render } = await import('preact' as string)
   ;({ useResource } = await import(join(import.meta.dirname, '../../packages/console/src/base/resource.ts')))
-  const root = { childNodes: [], nodeType: 1 } as never
-  // It draws nothing, so it needs no document.
-  show = (component) => render(h(component, {}), root)
+  page = await headless()
 })
 
 // Other test files run in this process.
@@ -46,7 +43,7 @@ const load = async () => ++loads
 
 test('a reload is made in a hidden tab too, because it follows a change', async () => {
   let shown: Loaded | undefined
-  show(() => {
+  page.show(() => {
     shown = useResource('a record', load)
     return null
   })
@@ -57,7 +54,7 @@ test('a reload is made in a hidden tab too, because it follows a change', async 
 })
 
 test('what is loaded repeatedly is loaded as soon as a hidden tab is shown again', async () => {
-  show(() => {
+  page.show(() => {
     useResource('a list', load, HOUR_MILLISECONDS)
     return null
   })
@@ -69,6 +66,6 @@ test('what is loaded repeatedly is loaded as soon as a hidden tab is shown again
   tab.hidden = false
   for (const listener of listeners) listener()
   expect(loads).toBe(2)
-  show(() => null)
-  await vi.waitFor(() => expect(listeners.size).toBe(0), { timeout: 10_000 })
+  await page.close()
+  expect(listeners.size).toBe(0)
 })

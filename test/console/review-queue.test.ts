@@ -1,6 +1,7 @@
 /** What the console reads of what waits for a person, and says about it: its components, called without a browser. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { headless } from './headless.ts'
 
 const PATHS = ['accounts', 'rules', 'destinations', 'screening', 'deposits', 'orchestrations', 'change-requests']
 const WELL = { differences: [], changed_postings: [], overdue: false, balances: 3 }
@@ -26,22 +27,16 @@ beforeAll(async () => {
       status: answer === undefined ? 503 : 200,
     })
   })
-  // Not by literal names: their types would bring the browser's names into all tests.
-  const { h, render } = await import('preact' as string)
+  const { show, close } = await headless()
   const { sessionState } = await load('base/session.ts')
   const allows = [...PATHS, 'deliveries', 'ledger', 'controls'].map((path) => `GET /${path}`)
   sessionState.value = { kind: 'open', session: { allows } }
   run = async (component) => {
     let result: unknown
-    const place = { childNodes: [], nodeType: 1 } as never
-    // It draws nothing, so it needs no document.
-    render(
-      h(() => {
-        result = component()
-        return null
-      }, {}),
-      place,
-    )
+    show(() => {
+      result = component()
+      return null
+    })
     await vi.waitFor(() => expect(read.length).toBeGreaterThan(5), { timeout: 45_000 })
     // Until nothing more is read, and the component says the same for half a second.
     for (let same = 0, before = ''; same < 10; ) {
@@ -50,7 +45,7 @@ beforeAll(async () => {
       same = now === before ? same + 1 : 0
       before = now
     }
-    render(null, place)
+    await close()
     return JSON.stringify(result) ?? ''
   }
 })
