@@ -123,6 +123,7 @@ export class MergedAttribution {
 
   #clear(): void {
     this.#single = undefined
+    if (this.#type === undefined) return
     this.#type = undefined
     for (const side of this.#sides) side.clear()
   }

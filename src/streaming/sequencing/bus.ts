@@ -38,31 +38,31 @@ export interface Commit {
   /** Full-book levels that differ from the previous version. One entry per price. */
   readonly changes: readonly LevelChange[]
   /** Changes to the venues' shares of levels. Absent when nothing changed. */
-  readonly attribution?: Attribution
+  readonly attribution?: Attribution | undefined
   readonly executions: readonly Execution[]
   /**
    * The source missed executions: before the one at this index in `executions`, or after the last one. A miss takes one
    * number, so that a subscriber at the number before it can be recognised. If the commit has several misses, this is
    * the last: no subscriber is between them.
    */
-  readonly missedAt?: number
+  readonly missedAt?: number | undefined
   /** Number of this commit's last execution or miss, counted within the epoch. */
   readonly executionNumber: number
   /** In an epoch's first commit, where its sequencer continues the previous epoch's executions. */
-  readonly continues?: Continuation
+  readonly continues?: Continuation | undefined
   /** Every level in the full book, when replicas and subscribers have to start over because a wrong book was found. */
-  readonly book?: readonly LevelChange[]
+  readonly book?: readonly LevelChange[] | undefined
   /** The epoch's first commit with a book: its changes are all levels. */
-  readonly beginsBook?: true
+  readonly beginsBook?: true | undefined
   /** The book is withdrawn, because the market has been stale for too long: it has no levels after this commit. */
-  readonly withdraws?: true
+  readonly withdraws?: true | undefined
   /**
    * Position of the last source message in the book, `EPOCH.SEQ`. Absent where the source is not a publication
    * (docs/how-to/feeding-your-own-book.md).
    */
-  readonly origin?: string
+  readonly origin?: string | undefined
   /** The instrument state, in commits that change it. Null = no longer known. */
-  readonly instrument?: Instrument | null
+  readonly instrument?: Instrument | null | undefined
 }
 
 /** Whether the market is live. A stale market has a reason, and keeps its book until a commit withdraws it. */

@@ -56,7 +56,7 @@ export interface ReplicaOptions {
 }
 
 /** The bus's data for a version. */
-type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
+type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string | undefined }
 
 interface Movement {
   /** How the book changed. Undefined = it was replaced. */

@@ -329,24 +329,26 @@ export class Sequencer {
     const beginsBook = goesLive && this.#phase === 'opening'
     if (goesLive) this.#phase = 'live'
     if (withdraws) this.#phase = 'withdrawn'
+    // Every member, even an undefined one: commits of one shape are made and read faster.
     bus.publish({
       type: 'commit',
       market: market.symbol,
       epoch: this.#options.epoch,
       version: this.#version,
-      ...instant,
+      milliseconds: instant.milliseconds,
+      nanoseconds: instant.nanoseconds,
       receivedMilliseconds: this.#receivedMilliseconds,
       changes,
-      ...(attribution === undefined ? {} : { attribution }),
+      attribution,
       executions,
-      ...(missedAt === undefined ? {} : { missedAt }),
+      missedAt,
       executionNumber: this.#executionNumber,
-      ...(follows ? { continues } : {}),
-      ...(startsOver ? { book: levelsOf(this.#book) } : {}),
-      ...(beginsBook ? { beginsBook } : {}),
-      ...(withdraws ? { withdraws } : {}),
-      ...(this.#committedOrigin === undefined ? {} : { origin: this.#committedOrigin }),
-      ...(instrument || follows ? { instrument: this.#instrument ?? null } : {}),
+      continues: follows ? continues : undefined,
+      book: startsOver ? levelsOf(this.#book) : undefined,
+      beginsBook: beginsBook || undefined,
+      withdraws: withdraws || undefined,
+      origin: this.#committedOrigin,
+      instrument: instrument || follows ? (this.#instrument ?? null) : undefined,
     })
     if (goesLive) this.#publishStatus(true, '')
   }
