@@ -142,9 +142,9 @@ export function startNaive(markets: number): Peer {
   return startNode('naive', SERVER_CORE, 'fanout-naive.ts', [String(markets)])
 }
 
-/** @param args the frames' length in bytes, and the certificate's files as JSON */
-export function startNodeTls(args: readonly string[]): Peer {
-  return startNode('node', SERVER_CORE, 'fanout-tls-node.ts', args)
+/** @param args the frames' length in bytes, and over TLS the certificate's files as JSON */
+export function startNodeSockets(args: readonly string[]): Peer {
+  return startNode('node', SERVER_CORE, 'fanout-node.ts', args)
 }
 
 /** @param args see native/limit.c */

@@ -1,9 +1,9 @@
 /**
  * Fan-out: the messages per second that one core delivers to a thousand connections, their latency, and the cost of
- * slow clients, new subscriptions and idle connections. Every round runs Tidegate, a naive `ws` server and a C program
- * that only writes finished frames (the kernel's limit, with a C compiler) one after the other. The load generator is
- * its own process on its own core. Its share of that core, and the ticks that found a full socket, show that it is not
- * the bottleneck. With `--tls` it measures TLS instead (`fanout-tls.ts`).
+ * slow clients, new subscriptions and idle connections. Every round runs Tidegate, Node's sockets alone, a naive `ws`
+ * server and a C program that only writes finished frames (the kernel's limit, with a C compiler) one after the other.
+ * The load generator is its own process on its own core. Its share of that core, and the ticks that found a full
+ * socket, show that it is not the bottleneck. With `--tls` it measures TLS instead (`fanout-tls.ts`).
  */
 import { prepareTools, type Tools } from './fanout-processes.ts'
 import {

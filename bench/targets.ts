@@ -21,14 +21,14 @@ interface Target {
   readonly atMost?: number
 }
 
-const fanout = (what: string, row: string, per: string, atLeast: number): Target => ({
+const fanout = (what: string, row: string, per: string, atLeast?: number): Target => ({
   what,
   benchmark: 'fanout',
   row: `${row}: tidegate`,
   per: `${row}: ${per}`,
   limit: `${row}: limit`,
   unit: `x ${per}`,
-  atLeast,
+  ...(atLeast === undefined ? {} : { atLeast }),
 })
 
 const latency = (row: string, part: string, atMost?: number): Target => ({
@@ -62,7 +62,9 @@ const deposits = (engine: string, way: string, atLeast: number, limit?: string):
 
 export const TARGETS: readonly Target[] = [
   fanout('fan-out to 1,000 connections, one message per tick', 'one message per tick', 'limit', 0.8),
+  fanout("the same, against Node's sockets alone", 'one message per tick', 'node'),
   fanout('fan-out, bursts of 10', 'bursts of 10', 'limit', 0.8),
+  fanout("the same, against Node's sockets alone", 'bursts of 10', 'node'),
   fanout('fan-out, bursts of 10, against a naive server', 'bursts of 10', 'naive', 8),
   fanout('each connection has its own 5 of 20 markets, bursts of 10', 'mixed, bursts of 10', 'limit', 0.65),
   latency('100k/s in bursts of 10', 'p99', 15),
@@ -77,16 +79,22 @@ export const TARGETS: readonly Target[] = [
     atMost: 1.25,
   },
   {
+    what: '1,000 lagging subscribers caught up for the first time, event-loop time',
+    benchmark: 'fanout',
+    row: '1000 lagging, first time: loop time in all',
+    unit: 'ms',
+  },
+  {
     what: '1,000 lagging subscribers caught up, event-loop time',
     benchmark: 'fanout',
-    row: '1000 lagging, again: loop time in all',
+    row: '1000 lagging, optimised: loop time in all',
     unit: 'ms',
     atMost: 50,
   },
   {
     what: 'the same, longest tick',
     benchmark: 'fanout',
-    row: '1000 lagging, again: longest tick',
+    row: '1000 lagging, optimised: longest tick',
     unit: 'ms',
     atMost: 5,
   },

@@ -1,9 +1,10 @@
 /**
- * Node's TLS sockets alone in the fan-out benchmark: writes the same finished frame to every connection. No server in
- * Node without native code can be faster than this.
+ * Node's sockets alone in the fan-out benchmark: writes the same finished frame to every connection, over TCP or TLS. No
+ * server in Node without native code can be faster than this.
  */
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:https'
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { TlsFiles } from '../src/platform/http/tls.ts'
@@ -14,9 +15,12 @@ const ANSWER =
   'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
   'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
 
-function main(frameBytes: number, { certFile, keyFile }: TlsFiles): void {
+function main(frameBytes: number, tls: TlsFiles | undefined): void {
   const sockets = new Sockets()
-  const server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
+  const server =
+    tls === undefined
+      ? createServer()
+      : createTlsServer({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
   server.on('upgrade', (_request, duplex) => {
     const socket = duplex as Socket
     socket.on('error', () => process.exit(0))
@@ -38,5 +42,6 @@ function main(frameBytes: number, { certFile, keyFile }: TlsFiles): void {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  main(Number(process.argv[2]), JSON.parse(process.argv[3] as string) as TlsFiles)
+  const [, , frameBytes, tls] = process.argv
+  main(Number(frameBytes), tls === undefined ? undefined : (JSON.parse(tls) as TlsFiles))
 }
