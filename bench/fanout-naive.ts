@@ -14,7 +14,7 @@ interface Client {
   readonly markets: ReadonlySet<string>
 }
 
-function main(marketCount: number): void {
+function main(marketCount: number, bytesMin: number): void {
   const sockets = new Sockets()
   const clients: Client[] = []
   const symbols = Array.from({ length: marketCount }, (_, index) => benchMarket(index).symbol)
@@ -29,13 +29,14 @@ function main(marketCount: number): void {
   server.on('listening', () => writeAnswer({ port: (server.address() as AddressInfo).port }))
   const publish = (count: number, eventMicroseconds: number) => {
     const amount = formatDecimal(stamp(eventMicroseconds), 8)
-    for (let number = 0; number < count; number++) for (const symbol of symbols) send(clients, symbol, number, amount)
+    for (let number = 0; number < count; number++)
+      for (const symbol of symbols) send(clients, symbol, textOf(symbol, number, amount).padEnd(bytesMin))
   }
   answerCommands(tickCommands(publish, () => sockets.areDrained()))
 }
 
-function send(clients: readonly Client[], market: string, number: number, amount: string): void {
-  const text = JSON.stringify({
+function textOf(market: string, number: number, amount: string): string {
+  return JSON.stringify({
     channel: 'market_data',
     payload: {
       market,
@@ -45,7 +46,11 @@ function send(clients: readonly Client[], market: string, number: number, amount
       asks: [{ price: `970${10 + number}.00`, amount }],
     },
   })
+}
+
+function send(clients: readonly Client[], market: string, text: string): void {
   for (const { webSocket, markets } of clients) if (markets.has(market)) webSocket.send(text)
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main(Number(process.argv[2]))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  main(Number(process.argv[2]), Number(process.argv[3]))

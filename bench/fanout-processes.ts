@@ -138,8 +138,9 @@ export function startTidegate(setup: ServerSetup, runtimeFlags: readonly string[
   return startNode('tidegate', SERVER_CORE, 'fanout-server.ts', [JSON.stringify(setup)], runtimeFlags)
 }
 
-export function startNaive(markets: number): Peer {
-  return startNode('naive', SERVER_CORE, 'fanout-naive.ts', [String(markets)])
+/** @param bytesMin shorter messages are filled with spaces */
+export function startNaive(markets: number, bytesMin = 0): Peer {
+  return startNode('naive', SERVER_CORE, 'fanout-naive.ts', [String(markets), String(bytesMin)])
 }
 
 /** @param args the frames' length in bytes, and over TLS the certificate's files as JSON */
