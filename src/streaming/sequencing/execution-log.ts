@@ -34,8 +34,8 @@ export class ExecutionLog {
   #epoch = NO_EPOCH
   /** The epochs continued by the present one, oldest first. */
   #continued: Epoch[] = []
-  /** Every epoch before the present one, oldest first. */
-  readonly #earlier: Epoch[] = []
+  /** Every epoch before the present one, oldest first. An epoch that was followed late has a base below them. */
+  readonly #earlier: (Epoch & { readonly lastNumber: number })[] = []
   #lastNumber = 0
   #missNumber = 0
   /** Version of the newest dropped execution or miss. 0 = all are kept. */
@@ -212,6 +212,7 @@ export class ExecutionLog {
   /** `epochNumber`: number of the last execution before the following ones. `milliseconds`: no earlier one is later. */
   #beginEpoch(begun: BegunEpoch, epochNumber: number, version: number, milliseconds: number): void {
     const { epoch: id, continues, isIncomplete } = begun
+    const ended = { ...this.#epoch, lastNumber: this.#lastNumber }
     // An empty log's subscribers are owed what comes after it. Its numbers begin at 1, whatever the epoch's are.
     if (this.#epoch === NO_EPOCH) {
       if (isIncomplete) this.#appendMiss(version, milliseconds)
@@ -221,7 +222,7 @@ export class ExecutionLog {
     } else {
       this.#appendMiss(version, milliseconds)
     }
-    if (this.#epoch !== NO_EPOCH) this.#earlier.push(this.#epoch)
+    if (this.#epoch !== NO_EPOCH) this.#earlier.push(ended)
     if (this.#earlier.length > EARLIER_EPOCHS_MAX) this.#earlier.shift()
     this.#epoch = { id, base: this.#lastNumber - epochNumber }
   }
@@ -232,9 +233,8 @@ export class ExecutionLog {
 
   /** The epoch for a number. A position before an epoch's first number is the end of the continued epoch. */
   #epochOf(number: number): Epoch {
-    if (number > this.#epoch.base) return this.#epoch
-    if (number < this.#missNumber) return this.#earlier.findLast(({ base }) => number > base) ?? this.#epoch
-    if (this.#continued.length === 0) return this.#epoch
+    if (number < this.#missNumber) return this.#earlier.find(({ lastNumber }) => number <= lastNumber) ?? this.#epoch
+    if (number > this.#epoch.base || this.#continued.length === 0) return this.#epoch
     return this.#continued.findLast(({ base }) => number > base) ?? (this.#continued[0] as Epoch)
   }
 

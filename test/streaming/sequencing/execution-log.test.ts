@@ -177,6 +177,17 @@ test('an execution keeps its identifier when a later epoch does not continue its
   expect([1, 3, 5].map((number) => log.idOf(number))).toEqual(ids)
 })
 
+test('an execution keeps its identifier when a later epoch is followed from a higher number on', () => {
+  const log = new ExecutionLog(testMarket('AAAUSD', 0), 100)
+  const execution = { price: 100, amount: 1 }
+  log.append({ ...commitOf('AAAUSD', 1), epoch: 'a', executions: [execution] }, 1)
+  const id = log.idOf(1)
+  const executions = [{ execution, version: 8, commitMilliseconds: 90 }]
+  const state = { epoch: 'b', version: 9, milliseconds: 99, executionNumber: 20, executions }
+  log.continueFrom(state as unknown as MarketState, 9)
+  expect([log.idOf(1), log.idOf(log.lastNumber).split('.')[1]]).toEqual([id, '20'])
+})
+
 test('the executions within an epoch and before it are those of the log, and none when some are not kept', () => {
   const log = continuedLog()
   const idsOf = (entries: ReturnType<ExecutionLog['since']>) => entries.map(({ execution }) => execution.id)
