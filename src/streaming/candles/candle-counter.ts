@@ -58,7 +58,7 @@ export class CandleCounter {
   #ownCountedMilliseconds = 0
   /** As the store has it: every source's executions before it are counted or in a gap. */
   #completeMilliseconds = 0
-  /** The same for the executions in the last commit. */
+  /** The same for the executions in the last commit, or in the last one before a source was added that has not begun. */
   #committedMilliseconds: number | undefined
   /** Misses up to this one began at a time that is not known any more. */
   #unknownNumber = 0
@@ -75,7 +75,7 @@ export class CandleCounter {
     this.#unlisten = written.replica.listen({
       onCommit: ({ executionCount }) => {
         if (executionCount === 0) return
-        this.#committedMilliseconds = written.progress.completeMilliseconds
+        this.#committedMilliseconds = written.progress.completeMilliseconds ?? this.#committedMilliseconds
         this.#count()
       },
       onStatus: () => undefined,

@@ -115,6 +115,24 @@ it.each([true, false])(
   },
 )
 
+it('an added source that does not begin takes nothing back of what was complete before', () => {
+  const market = new CandleMarket(new VirtualClock(START))
+  const { replica, source, executions } = market
+  const counter = new CandleCounter({ replica, leaseEpoch: 1, ...executions })
+  counter.claimed({ leaseEpoch: 1, position: undefined, completeMilliseconds: undefined })
+  const completeAfter = (minute: number) => {
+    market.clock.advance(MINUTE)
+    market.execute(at(minute))
+    const batch = counter.batch()
+    if (batch !== undefined) counter.stored(batch)
+    return batch?.completeMilliseconds
+  }
+  expect(completeAfter(1)).toBe(START + MINUTE)
+  executions.progress.add({ ...source })
+  expect(completeAfter(2)).toBe(START + MINUTE)
+  counter.end()
+})
+
 it('executions after the last one that was stored and heard are in no gap', () => {
   const [market, heard] = afterCut(true)
   expect(gapsOf(market, heard)).toEqual([])
