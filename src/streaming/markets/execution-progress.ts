@@ -69,14 +69,19 @@ export class ExecutionProgress {
     this.#lastBegunMilliseconds = Math.max(this.#lastBegunMilliseconds, milliseconds)
   }
 
-  /** It continues the executions that an earlier leader has passed on until a time. Undefined: there were none. */
-  resume(source: SourceMarket, milliseconds: number | undefined, heardMilliseconds: number): void {
+  /**
+   * It continues the executions that an earlier leader has passed on until a time. Undefined: there were none, or they
+   * may be those of these venues, each of which continues after its own last one.
+   */
+  resume(
+    source: SourceMarket,
+    milliseconds: number | undefined,
+    heardMilliseconds: number,
+    venueTimes: ReadonlyMap<string, number> = new Map(),
+  ): void {
     this.begin(source, Math.min(milliseconds ?? 0, heardMilliseconds))
-    this.#resumedMilliseconds = Math.min(
-      this.#resumedMilliseconds,
-      milliseconds ?? heardMilliseconds,
-      heardMilliseconds,
-    )
+    const last = milliseconds ?? (venueTimes.size === 0 ? heardMilliseconds : lastOf(venueTimes))
+    this.#resumedMilliseconds = Math.min(this.#resumedMilliseconds, last, heardMilliseconds)
   }
 
   /** Executions after this time were lost before the source begins. */
@@ -111,7 +116,7 @@ export class ExecutionProgress {
 }
 
 /** The earliest of the venues' times. A venue that lags by a day counts as one that the source has no more. */
-function lastOf(times: VenueTimes): number {
+function lastOf(times: ReadonlyMap<string, number>): number {
   let latest = Number.NEGATIVE_INFINITY
   for (const time of times.values()) latest = Math.max(latest, time)
   let earliest = latest

@@ -290,12 +290,14 @@ export class MarketWriters {
       const { sourceMarket, source } = input
       const { feed } = source
       // A feed's pairs have numbers of their own.
-      const isOnly = list.filter((other) => other.source.feed === feed).length === 1
-      const executed = isOnly ? replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX) : []
+      const others = list.filter((other) => other !== input).map((other) => other.source.feed)
+      const executed = others.includes(feed) ? [] : replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX)
       const followed = positions && followedPublication(input, list.length === 1, state, positions)
       const isResumed = this.#sources.get(feed)?.resume?.(sourceMarket, executed, followed) === true
       const milliseconds = executed.at(-1)?.executedAtMilliseconds
-      if (isResumed) executionProgress.resume(sourceMarket, milliseconds, state.milliseconds)
+      // A publication's executions may name venues of their own.
+      const venueTimes = milliseconds === undefined ? replica.executions.lastTimes(others) : undefined
+      if (isResumed) executionProgress.resume(sourceMarket, milliseconds, state.milliseconds, venueTimes)
       else executionProgress.lose(Math.min(milliseconds ?? 0, state.milliseconds))
       return isResumed
     })

@@ -134,6 +134,17 @@ export class ExecutionLog {
     return found.reverse()
   }
 
+  /** When each venue last executed after the newest miss, without these venues. */
+  lastTimes(without: readonly string[]): Map<string, number> {
+    const times = new Map<string, number>()
+    for (let number = this.#lastNumber; number >= this.firstNumber; number--) {
+      const { execution, commitMilliseconds } = this.at(number)
+      const { venue = '', executedAtMilliseconds = commitMilliseconds } = execution
+      if (!times.has(venue) && !without.includes(venue)) times.set(venue, executedAtMilliseconds)
+    }
+    return times
+  }
+
   /** Identifies an execution whose source gives it no identifier. */
   idOf(number: number): string {
     return this.#cursors.token(this.#epochOf(number), number)

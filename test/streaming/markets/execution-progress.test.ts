@@ -15,8 +15,12 @@ import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const MARKET = testMarket('AAAUSD', 5)
 const START = Date.UTC(2026, 4, 3, 12)
+const RELAYED = 'AAA'
 
-/** Two leaders after one another, in one process. A source continues after executions that it is given. */
+/**
+ * Two leaders after one another, in one process. A source continues after executions that it is given. A relay continues
+ * after its position.
+ */
 class Leaders {
   readonly #bus = createMemoryBus()
   readonly #clock = new VirtualClock(START)
@@ -38,10 +42,11 @@ class Leaders {
     return this.#writers
   }
 
-  execute(symbol: string, id: string, executedAtMilliseconds: number): void {
+  execute(symbol: string, id: string, executedAtMilliseconds: number, venue?: string): void {
     this.#clock.advance(Math.max(0, executedAtMilliseconds - this.#clock.wallInstant().milliseconds))
     const market = this.#markets.find(({ venueSymbol }) => venueSymbol === symbol)
-    const executions = [{ price: 1, amount: 1, id, executedAtMilliseconds }]
+    const named = venue === undefined ? {} : { venue }
+    const executions = [{ price: 1, amount: 1, id, executedAtMilliseconds, ...named }]
     market?.listener({ type: 'update', changes: [], executions })
     this.#clock.advance(2)
   }
@@ -70,7 +75,7 @@ class Leaders {
               venueSymbol,
               executed.map(({ id = '' }) => id),
             )
-            return executed.length > 0
+            return executed.length > 0 || venueSymbol === RELAYED
           },
         })
       },
@@ -110,6 +115,22 @@ describe('a new leader', () => {
     ])
     leaders.commit()
     expect(leaders.replica.executions.missNumber).toBe(leaders.replica.executions.lastNumber)
+  })
+
+  it('that continues a relay knows how far the venue behind it that lags was', () => {
+    const sources = [
+      { feed: 'a', symbol: 'A/USD' },
+      { feed: 'relay', symbol: RELAYED },
+    ]
+    const leaders = new Leaders()
+    leaders.lead(sources, 1)
+    leaders.execute('A/USD', 'a1', START + 3_000)
+    leaders.execute(RELAYED, 'x1', START + 5_000, 'x')
+    leaders.execute(RELAYED, 'y1', START + 2_000, 'y')
+    leaders.execute('A/USD', 'a2', START + 9_000)
+    const { progress } = leaders.lead(sources, 2).executionsOf('AAAUSD') ?? {}
+    expect(progress?.takeLoss()).toBeUndefined()
+    expect(progress?.resumedMilliseconds).toBe(START + 2_000)
   })
 
   it('never continues a pair after the executions of another pair of the same feed', () => {
