@@ -39,6 +39,11 @@ export class PairTrades {
     this.#options = options
   }
 
+  /** Whether they are still to be subscribed again after a refusal: another pair has to subscribe them itself. */
+  get isRefused(): boolean {
+    return this.#timer !== undefined
+  }
+
   /** Notice for the operator; undefined when trades arrive. */
   get notice(): string | undefined {
     return this.#refusal
@@ -66,12 +71,16 @@ export class PairTrades {
     const { venue, symbol, clock, subscribe } = this.#options
     this.#refusal = `${venue} refused the trades for ${symbol}: ${reason}`
     this.#timer?.cancel()
-    this.#timer = clock.schedule(refusedMilliseconds(isOfGroup), subscribe)
+    this.#timer = clock.schedule(refusedMilliseconds(isOfGroup), () => {
+      this.#timer = undefined
+      subscribe()
+    })
   }
 
   /** The trades are not subscribed any more. */
   end(): void {
     this.#timer?.cancel()
+    this.#timer = undefined
     this.#refusal = undefined
   }
 }

@@ -102,7 +102,7 @@ export class VenuePair<Data> {
 
   /** Whether the trades are subscribed on the current connection. */
   get hasTrades(): boolean {
-    return this.#hasTrades
+    return this.#hasTrades && !this.#trades.isRefused
   }
 
   /** The pair's listing while it is subscribed. */

@@ -578,6 +578,17 @@ describe('trades', () => {
     pair.trade([trade(1)], false)
     expect(pair.notices(listener.sourceMarket)).toEqual([])
   })
+
+  it('trades that the venue refuses are not subscribed until they are asked for again, so that another pair asks for them', () => {
+    const { pair, admit, sent, clock } = setUp()
+    admit()
+    pair.apply(snapshot)
+    expect(pair.hasTrades).toBe(true)
+    pair.refuse('trades', 'not today', true)
+    expect(pair.hasTrades).toBe(false)
+    clock.advance(1_000)
+    expect([pair.hasTrades, ...sent]).toEqual([true, 'subscribe trades 0'])
+  })
 })
 
 describe('how the venue lists the pair', () => {
