@@ -591,6 +591,20 @@ describe('trades', () => {
   })
 })
 
+it.each([
+  ['alone', 'a minute', false, 60_000],
+  ['in a request for several pairs', 'a second', true, 1_000],
+])('a book that the venue refuses %s is asked for again after %s', (_how, _wait, isOfGroup, milliseconds) => {
+  const { pair, admit, listener, sent, clock } = setUp()
+  admit()
+  pair.refuse('book', 'not today', isOfGroup)
+  expect(listener.reasons()).toEqual(['venue refused A/B: not today'])
+  clock.advance(milliseconds - 1)
+  expect(sent).toEqual([])
+  clock.advance(1)
+  expect(sent).toEqual(['subscribe book 50'])
+})
+
 describe('how the venue lists the pair', () => {
   it("a venue's listing names the pair's restriction while it lasts, and the book continues", () => {
     const { pair, admit, listener } = setUp()

@@ -148,6 +148,10 @@ describe('messages of Binance', () => {
     expect(read(message)).toEqual([
       { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid request (code 2)', isOfGroup: false },
     ])
+    expect(read(JSON.parse(JSON.stringify(message).replace('"id":2', '"id":1')))).toMatchObject([
+      { symbol: 'BTCUSDT', channel: 'book', isOfGroup: true },
+      { symbol: 'ETHUSDT', channel: 'book', isOfGroup: true },
+    ])
   })
 
   it('a Binance refusal of an unknown request is reported, and its reason is cut', () => {
