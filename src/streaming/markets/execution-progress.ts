@@ -80,6 +80,12 @@ export class ExecutionProgress {
     venueTimes: ReadonlyMap<string, number> = new Map(),
   ): void {
     this.begin(source, Math.min(milliseconds ?? 0, heardMilliseconds))
+    const times = this.#sources.get(source) as VenueTimes
+    // A venue's next execution says nothing about another that lags. Several sources' venues cannot be told apart.
+    const known = milliseconds === undefined && this.#sources.size === 1 ? venueTimes : []
+    for (const [venue, time] of known) {
+      if (times.size < VENUES_MAX) times.set(venue, Math.min(time, heardMilliseconds))
+    }
     const last = milliseconds ?? (venueTimes.size === 0 ? heardMilliseconds : lastOf(venueTimes))
     this.#resumedMilliseconds = Math.min(this.#resumedMilliseconds, last, heardMilliseconds)
   }

@@ -133,6 +133,19 @@ describe('a new leader', () => {
     expect(progress?.resumedMilliseconds).toBe(START + 2_000)
   })
 
+  it('that continues a relay knows how far a venue behind it was that has not executed since', () => {
+    const sources = [{ feed: 'relay', symbol: RELAYED }]
+    const leaders = new Leaders()
+    leaders.lead(sources, 1)
+    leaders.execute(RELAYED, 'x1', START + 5_000, 'x')
+    leaders.execute(RELAYED, 'y1', START + 2_000, 'y')
+    const { progress } = leaders.lead(sources, 2).executionsOf('AAAUSD') ?? {}
+    leaders.execute(RELAYED, 'x2', START + 9_000, 'x')
+    expect(progress?.completeMilliseconds).toBe(START + 2_000)
+    leaders.execute(RELAYED, 'y2', START + 7_000, 'y')
+    expect(progress?.completeMilliseconds).toBe(START + 7_000)
+  })
+
   it('never continues a pair after the executions of another pair of the same feed', () => {
     const pairs = [
       { feed: 'a', symbol: 'A/USD' },
