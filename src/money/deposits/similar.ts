@@ -37,6 +37,7 @@ interface Candidate {
 
 /** Payments more days apart are different, whatever their references. */
 const DAYS_MAX = 7
+const DAY_MILLISECONDS = 86_400_000
 /** The most payments compared with one report, the newest first. */
 const CANDIDATES_MAX = 1_000
 
@@ -55,7 +56,8 @@ export async function findSimilar<Tables>(
   const stored = await candidatesOf(transaction, arriving)
   for (const [index, { report, depositId, profileId }] of arriving.entries()) {
     const together = arriving.slice(0, index).flatMap((other): readonly Candidate[] => {
-      if (amountKey(other.report) !== amountKey(report) || found.get(other.report)?.kind === 'ambiguous') return []
+      if (amountKey(other.report) !== amountKey(report) || !isSameWeek(other.report, report)) return []
+      if (found.get(other.report)?.kind === 'ambiguous') return []
       const { bankReference: bank_reference, source } = other.report
       if (other.profileId !== null && profileId !== null && other.profileId !== profileId) return []
       return [{ id: other.depositId, bank_reference, is_named: source === report.source }]
@@ -72,6 +74,10 @@ export async function findSimilar<Tables>(
 
 function amountKey({ network, asset, amount }: Report): string {
   return `${network} ${asset} ${amount}`
+}
+
+function isSameWeek({ occurredAt }: Report, other: Report): boolean {
+  return Math.abs(Date.parse(occurredAt) - Date.parse(other.occurredAt)) <= DAYS_MAX * DAY_MILLISECONDS
 }
 
 /** The store leaves out other profiles' payments, which are the most where many payments have the same amount. */
