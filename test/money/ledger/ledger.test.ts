@@ -1,6 +1,6 @@
 /** Postings in the store: exact with many writers at once, never below zero, never changed; and how wrong ones are found. */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { createDeliveries } from '../../../src/money/deliveries/create.ts'
 import { decimalsFaults, ensureLedgerAssets, readDecimals } from '../../../src/money/ledger/assets.ts'
 import { serviceBalance, writeCheckpoints } from '../../../src/money/ledger/checkpoints.ts'
@@ -733,4 +733,36 @@ describe('decimals', () => {
       expect((await readDecimals(transaction)).get('NEW')).toBe(6)
     })
   })
+
+  it.skipIf(inject('engine') === 'embedded')(
+    'the decimals of an asset do not change while another process stores its first amount (needs PostgreSQL)',
+    async () => {
+      const { customerId } = await addOwner(db)
+      const start = (decimals: number) =>
+        db.transaction((transaction) => ensureLedgerAssets(transaction, [{ symbol: 'FIRST', decimals }]))
+      await start(1)
+      const [written, ended] = [gate(), gate()]
+      const writer = db.transaction(async (transaction) => {
+        await sql`
+          insert into limit_overrides (customer_id, scope, asset, "window", amount)
+          values (${customerId}, 'customer', 'FIRST', 'day', 1)
+        `.execute(transaction)
+        written.pass()
+        await ended.passed
+      })
+      await written.passed
+      // Without a change it waits for no writer.
+      expect(await start(1)).toEqual([])
+      const changed = start(2)
+      const waiting = sql<{ readonly count: number }>`
+        select count(*)::integer as count from pg_locks where relation = 'limit_overrides'::regclass and not granted
+      `
+      const count = async () => (await waiting.execute(db.tables())).rows[0]?.count
+      await expect.poll(count).toBe(1)
+      ended.pass()
+      await writer
+      const fault = 'FIRST has 2 decimals, but its amounts in the ledger have 1. Decimals cannot change'
+      expect(await changed).toEqual([fault])
+    },
+  )
 })
