@@ -268,6 +268,8 @@ describe('a correction of a profile', () => {
       return status
     }
     expect(await answers(rights, '5.5')).toBe(409)
+    // No person has decided anything yet: its own profile's other address is a contradiction too.
+    expect(await answers(own, '5.05')).toBe(409)
     const corrected = await correct(deposit.id, { amount: '5.5', profile_id: right })
     expect(await answers(rights, '5.5')).toBe(200)
     // The terms before the correction, at the address that was reported and at another one of the same profile.
