@@ -61,6 +61,19 @@ describe('a login', () => {
     node.clock.advance(600_000)
   })
 
+  it('a login is counted once, and none of the steps of a setup link before it', async () => {
+    const counted = async () =>
+      Number(/tidegate_operator_logins_total\{result="succeeded"\} (\d+)/.exec(await node.metricsText())?.[1])
+    const before = await counted()
+    const { body } = await node.ask('POST', '/operators', { name: `person-${++people}`, role: 'viewer' })
+    const token = body.setup_link.split('#setup=')[1]
+    expect((await node.ask('POST', '/setup', { token }, {})).status).toBe(200)
+    const { person } = await Person.setUp(node, token)
+    expect(await counted()).toBe(before + 1)
+    await person.logIn()
+    expect(await counted()).toBe(before + 2)
+  })
+
   it('a login is 503 when another key has encrypted the authenticator, and counts as failed', async () => {
     const person = await newPerson()
     const secret = EncryptionKey.parse('cd'.repeat(32))?.encrypt(Buffer.alloc(20), 'operators.totp_secret')
