@@ -148,17 +148,20 @@ it('the affected tokens are all those whose decision changes, except when a revo
   )
 })
 
-it("the affected tokens are none after reading the same content again, and one client's when it alone differs", () => {
+it.each([
+  ['all', true],
+  ['a part', false],
+])("the affected tokens are none after reading %s again, and one client's when it alone differs", (_what, isWhole) => {
   const random = new Random(1)
   const directory = new Directory()
-  const content = { ...randomContent(random), revokedKeyIds: [] }
+  const content = { ...randomContent(random), revokedTokens: [], revokedKeyIds: [] }
   directory.replace(content)
   const copy = structuredClone(content)
-  const same = change(directory, copy, true)
+  const same = change(directory, copy, isWhole)
   expect([same.all, [...same.customerIds], [...same.clientIds]]).toEqual([false, [], []])
   const [first, ...others] = copy.clients
   if (first === undefined) throw new Error('no client')
-  const one = change(directory, { ...copy, clients: [{ ...first, enabled: !first.enabled }, ...others] }, true)
+  const one = change(directory, { ...copy, clients: [{ ...first, enabled: !first.enabled }, ...others] }, isWhole)
   expect([one.all, [...one.customerIds]]).toEqual([false, []])
   expect([...one.clientIds]).toEqual([first.clientId, clientKey(first)])
 })
