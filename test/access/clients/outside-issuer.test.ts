@@ -288,6 +288,7 @@ describe('a token signed by the outside issuer', () => {
     ['a client that is no text', () => forge(header, { ...claims(), client_id: 7 })],
     ['a customer that is no text', () => forge(header, { ...claims(), org: { customer: ['acme'] } })],
     ['a path through text', () => forge(header, { ...claims(), org: 'acme' })],
+    ['a path through nothing', () => forge(header, { ...claims(), org: null })],
     ['scopes that are no texts', () => forge(header, { ...claims(), scp: [1] })],
     ['a time in which it is not good yet', () => forge(header, { ...claims(), nbf: claims().iat + 60 })],
     ['another key', () => forge(header, claims(), generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)],
