@@ -223,6 +223,18 @@ describe('silence', () => {
     expect(alive.transport.isOpen).toBe(false)
   })
 
+  test('a connection whose close has begun is neither pinged nor dropped for its silence', () => {
+    const stream = new LiveStream()
+    const client = stream.connect()
+    let cuts = 0
+    client.transport.cut = () => {
+      cuts += 1
+    }
+    client.session.close('operator')
+    stream.clock.advance(1_000_000)
+    expect([client.transport.pings, cuts]).toEqual([0, 0])
+  })
+
   test('the silence of a connection is not measured while the socket is not read, and restarts when it is', () => {
     const { stream, client } = blockedClient()
     const { pings } = client.transport
