@@ -11,7 +11,7 @@ import type { Replica } from './replica.ts'
 /** Enough for a thousand subscribers whose sockets drain at once. */
 const UPDATES_KEPT = 2_048
 
-/** The difference in levels per side from which on a SNAPSHOT is sent. */
+/** The largest difference in levels per side for which no SNAPSHOT is sent. */
 const DEPTH_DIFFERENCE_MAX = 2_048
 
 /** The difference to a version: none, one UPDATE, or the journal no longer reaches back far enough. */
