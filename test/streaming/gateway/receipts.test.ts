@@ -1,6 +1,7 @@
 /** Receipts in the heartbeats of the extended protocol: which are brought to which session, and how many are signed. */
 import { type KeyObject, verify } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import type { HeldPlans } from '../../../src/access/clients/plans/plan.ts'
 import { BID } from '../../../src/streaming/market/event.ts'
 import { ReceiptSigner } from '../../../src/streaming/sequencing/receipt-signer.ts'
 import { newReceiptIssuer, partsOf, proofOf, type TestReceiptIssuer } from '../../support/receipts.ts'
@@ -215,6 +216,38 @@ describe('receipts', () => {
     const list = proofOf([...lines, ...resumed.lines], state.issuer as TestReceiptIssuer)
     expect(list.findings).toEqual([])
     expect(list.countOf('unreached')).toBe(3)
+  })
+
+  test('a client whose plan changes the depth while it waits for a book is brought no receipt from before that book', () => {
+    let plans: HeldPlans = []
+    const plansOf = ({ clientId }: { readonly clientId: string }) => (clientId === 'bounded' ? plans : [])
+    const { stream, connect } = start({ plansOf, settings: { outboxBytesMax: 20_000 } })
+    const shallow = connect({ depth: 1 })
+    const client = stream.connect({ subprotocol: 'tidegate.v1', kernelBytes: 500, clientId: 'bounded' })
+    client.ask({
+      type: 'subscribe',
+      channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }, { type: 'heartbeat' }],
+    })
+    stream.clock.advance(2_000)
+    client.read()
+    // It reads nothing until the changes that it lacks are no longer kept, and no source is live.
+    for (let step = 1; step <= 6_000; step++) {
+      stream.update(change(step, 9_999_999))
+      if (step % 50 === 0) shallow.statuses()
+    }
+    stream.lose()
+    client.read()
+    plans = [{ plan: { name: 'shallow', depthMax: 1 }, holder: 'customer', holderId: 'customer' }]
+    stream.hub.applyAccess(() => undefined, { all: true, customerIds: new Set(), clientIds: new Set() })
+    stream.snapshot(deepBook(4, 10))
+    const [snapshot] = client.readMessages()
+    expect(snapshot?.payload).toMatchObject({ type: 'SNAPSHOT', bids: [expect.anything()] })
+    stream.clock.advance(3_000)
+    const brought = client
+      .readMessages()
+      .flatMap(statusesOf)
+      .flatMap(({ receipts = [] }) => receipts.map(partsOf))
+    expect(brought.map(({ payload }) => payload.cursor)).toEqual([snapshot?.stream?.cursor])
   })
 
   test('receipts of one session with many books are signed over several ticks, and none is forgotten', () => {
