@@ -163,10 +163,18 @@ describe('the connections of all nodes', () => {
 
   it("a list of all nodes' connections lacks those of a node whose response cannot be read", async () => {
     const [first, second] = nodes as [TestNode, TestNode]
-    for (const answer of [{}, { records: [{}], total: 1 }, { records: [], total: 1, end: {} }]) {
+    for (const answer of [
+      {},
+      { records: [] },
+      { records: {}, total: 1 },
+      { records: [{}], total: 1 },
+      { records: [], total: 1, end: {} },
+      { records: [], total: 1, end: { id: 'x', createdMilliseconds: 0 } },
+      { records: [], total: 1, end: { id: NO_ONE, createdMilliseconds: 0.5 } },
+    ]) {
       second.node.questions.answer('connections', async () => answer)
       const { body } = await first.ask('GET', '/connections')
-      expect(body.nodes[1]).toEqual({ node: 'b:1', problem: 'its answer cannot be read' })
+      expect(body.nodes[1], JSON.stringify(answer)).toEqual({ node: 'b:1', problem: 'its answer cannot be read' })
     }
   })
 })
