@@ -25,3 +25,16 @@ it('each member of the metadata counts, whatever name the customer gave it', () 
   expect(versionOf(changed)).not.toBe(versionOf(record))
   expect(changesBetween(record, changed)).toEqual([{ field: 'metadata.use', before: 'rent', now: 'salary' }])
 })
+
+it('a change names each field that differs, with what it was and is, whatever the order of the members', () => {
+  const before = { b: { x: 1, y: [1, 2] }, a: 'same', gone: null, empty: {} }
+  const now = { a: 'same', empty: { filled: 0 }, b: { y: [2, 1], x: 1 }, new: false }
+  expect(changesBetween(before, now)).toEqual([
+    { field: 'b.y', before: [1, 2], now: [2, 1] },
+    { field: 'empty', before: {} },
+    { field: 'empty.filled', now: 0 },
+    { field: 'gone', before: null },
+    { field: 'new', now: false },
+  ])
+  expect(versionOf({ b: { y: 1, x: 2 }, a: 0 })).toBe(versionOf({ a: 0, b: { x: 2, y: 1 } }))
+})
