@@ -1,7 +1,7 @@
 /**
  * Creates orchestrations at a customer's request. The amount moves from the available to the reserved balance in the
  * request's transaction, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
- * record. This is checked before the balance and a destination's state, so repeating a request is safe.
+ * record, whatever the balance, the account and the destination are by now, so repeating a request is safe.
  */
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import type { Asset, Conversions } from '../../contract/assets.ts'
@@ -12,6 +12,7 @@ import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { profileForWrite } from '../accounts/profiles.ts'
 import { type GateSettings, readGates } from '../controls/gates.ts'
+import type { DestinationPolicy } from '../destinations/standing.ts'
 import type { GateFinding } from '../gates/model.ts'
 import { formatAmount, parseAmount } from '../ledger/amounts.ts'
 import { refuseOtherDecimals } from '../ledger/assets.ts'
@@ -20,6 +21,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import { lockLimits } from '../limits/gate.ts'
 import { destinationOf } from '../rules/destination.ts'
 import type { RuleDestination } from '../rules/model.ts'
+import { unlessRepeated } from '../rules/repeated.ts'
 import { withNetworkName } from '../rules/schemas.ts'
 import { termsFaults } from '../rules/terms.ts'
 import { readParties, type SealedParties, storeParties } from '../screening/parties.ts'
@@ -86,13 +88,12 @@ export async function requestOrchestration<Tables>(
   settings: RequestSettings,
 ): Promise<string> {
   const { ref_id: refId, destination_asset: destinationAsset, metadata = {} } = body
-  const wantedId = body.source.profile.profile_id
-  const profile = await profileForWrite(transaction, customerId, wantedId, '/source/profile/profile_id')
+  const refuseRepeated = () => refuseUsedRefId(transaction, customerId, refId)
+  const { profile, destination } = await unlessRepeated(refuseRepeated, () =>
+    placesOf(transaction, customerId, body, settings.gates.destinations),
+  )
   const profileId = profile.id
   const source = { profile: { profile_id: profileId } }
-  const requested = body.destination === undefined ? undefined : withNetworkName(body.destination)
-  const refuseRepeated = () => refuseUsedRefId(transaction, customerId, refId)
-  const destination = await destinationOf(transaction, profile, requested, settings.gates.destinations, refuseRepeated)
   const asset = sourceAsset.symbol
   refuseNoEffect(profileId, destination, asset === destinationAsset)
   const id = newId()
@@ -148,6 +149,19 @@ export async function requestOrchestration<Tables>(
   }
   await writeAudit(transaction, { actor, action: 'orchestration.create', subject: id, detail })
   return (await getOrchestration(transaction, customerId, { id })) as string
+}
+
+/** The profile and the destination. Throws when one of them cannot be used now. */
+async function placesOf<Tables>(
+  transaction: Transaction<Tables>,
+  customerId: string,
+  { source, destination }: RequestedOrchestration,
+  policy: DestinationPolicy,
+) {
+  const wantedId = source.profile.profile_id
+  const profile = await profileForWrite(transaction, customerId, wantedId, '/source/profile/profile_id')
+  const requested = destination === undefined ? undefined : withNetworkName(destination)
+  return { profile, destination: await destinationOf(transaction, profile, requested, policy) }
 }
 
 async function refuseUsedRefId<Tables>(

@@ -11,19 +11,17 @@ import type { NewRuleBody } from './schemas.ts'
 /**
  * The requested destination; default: the profile itself. An address that belongs to this service is 400 `own_address`.
  * A registered destination gives its memo and fiat network. One that may not be paid now is 403.
- * @param refuseRepeated throws 409 when the `ref_id` was used before: the destination may have been deleted since
  */
 export async function destinationOf<Tables>(
   transaction: Transaction<Tables>,
   { id, customerId }: WritableProfile,
   destination: NewRuleBody['destination'],
   policy: DestinationPolicy,
-  refuseRepeated: () => Promise<void>,
 ): Promise<RuleDestination> {
   const { crypto, fiat, profile } = destination ?? {}
   if (crypto !== undefined) await refuseOwnAddress(transaction, crypto, '/destination/crypto/address')
   const place = crypto === undefined ? fiat && { fiat } : { crypto }
-  if (place !== undefined) return await registeredPlace(transaction, customerId, place, policy, refuseRepeated)
+  if (place !== undefined) return await registeredPlace(transaction, customerId, place, policy)
   if (profile === undefined) return { profile: { profile_id: id } }
   const pointer = '/destination/profile/profile_id'
   const named = await profileForWrite(transaction, customerId, profile.profile_id, pointer)
@@ -35,13 +33,11 @@ async function registeredPlace<Tables>(
   customerId: string,
   requested: Place,
   policy: DestinationPolicy,
-  refuseRepeated: () => Promise<void>,
 ): Promise<Place> {
   const [registration] = await registrationsOf(transaction, [{ customerId, place: requested }], false)
   const place = registration === undefined ? requested : withRegistration(requested, registration)
   const closed = closedBecause(place, registration, policy)
   if (closed === undefined) return place
-  await refuseRepeated()
   const meta = closed.usableAt === undefined ? {} : { meta: { usable_at: closed.usableAt } }
   throw new Problem(closed.code, closed.detail, meta)
 }

@@ -14,6 +14,7 @@ import { insertFiatInstructions, refuseWithoutBank } from '../deposit-instructio
 import type { DestinationPolicy } from '../destinations/standing.ts'
 import { destinationOf } from './destination.ts'
 import { type RuleSource, type RuleStatus, stepTo } from './model.ts'
+import { unlessRepeated } from './repeated.ts'
 import type { NewRuleBody } from './schemas.ts'
 import {
   type InstructedSource,
@@ -41,23 +42,15 @@ export async function createRule(
   body: NewRuleBody,
   { status, destinations }: { readonly status: 'ACTIVE' | 'PENDING'; readonly destinations: DestinationPolicy },
 ): Promise<RuleRow> {
-  const profile = await profileForWrite(
-    transaction,
-    customerId,
-    body.profile_id,
-    '/profile_id',
-    supply.needsAccountApproval(),
-  )
-  await refuseOtherAccount(transaction, profile, body.account_id)
-  if (body.source.fiat !== undefined) refuseWithoutBank(supply.banks(), body.source.fiat, '/source/fiat')
-  const source = await sourceOf(transaction, profile, body)
   const refuseRepeated = async () => {
     const existing = await ruleWithRefId(transaction, customerId, body.ref_id)
     if (existing === undefined) return
     const meta = { existing: ruleDocument(existing, supply.banks()) }
     throw new Problem('already_exists', 'ref_id: a rule with this ref_id exists', { meta })
   }
-  const destination = await destinationOf(transaction, profile, body.destination, destinations, refuseRepeated)
+  const { profile, source, destination } = await unlessRepeated(refuseRepeated, () =>
+    placesOf(transaction, supply, customerId, body, destinations),
+  )
   // This customer's other creations wait here until this transaction ends, so none uses the same ref_id afterwards.
   const addresses = status === 'ACTIVE' ? addressesFor(source) : 0
   const creation = await supply.quotas.begin(transaction, customerId, { rules: 1, addresses })
@@ -144,6 +137,22 @@ function hasState({ status: current }: RuleRow, wanted: RuleStatus): boolean {
   const step = stepTo(current, wanted)
   if (step !== 'impossible') return step === 'unchanged'
   throw new Problem('invalid_state', `the rule is ${current} and cannot become ${wanted}`, { meta: { current } })
+}
+
+/** The rule's profile, source and destination. Throws when one of them cannot be used now. */
+async function placesOf(
+  transaction: Transaction<RuleTables>,
+  supply: AddressSupply,
+  customerId: string,
+  body: NewRuleBody,
+  destinations: DestinationPolicy,
+) {
+  const needsApproval = supply.needsAccountApproval()
+  const profile = await profileForWrite(transaction, customerId, body.profile_id, '/profile_id', needsApproval)
+  await refuseOtherAccount(transaction, profile, body.account_id)
+  if (body.source.fiat !== undefined) refuseWithoutBank(supply.banks(), body.source.fiat, '/source/fiat')
+  const source = await sourceOf(transaction, profile, body)
+  return { profile, source, destination: await destinationOf(transaction, profile, body.destination, destinations) }
 }
 
 /** The source without deposit instructions. */

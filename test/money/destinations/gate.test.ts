@@ -47,6 +47,7 @@ const withdrawal = (destination: object, ref_id = 'withdrawal') =>
   })
 const remove = (id: string) => customer.call('DELETE', `${TO_ADDRESSES}/${id}`)
 const reject = (id: string) => node.operator('POST', `/destinations/${id}/reject`, { reason: 'unknown owner' })
+const disable = (id: string) => node.operator('PATCH', `/accounts/${id}`, { admin_disabled: true })
 const approve = (id: string) => node.operator('POST', `/destinations/${id}/approve`, {})
 
 /** Claims everything that is due, and returns the deliveries' ids. */
@@ -122,20 +123,23 @@ describe('a rule or an orchestration to a destination', () => {
     expect((await registerAddress(customer)).status).toBe(409)
   })
 
-  it('a repeated ref_id is answered with its record, also after the destination was deleted', async () => {
+  it.each([
+    ['destination was deleted', 'destination_not_registered', (id: string) => remove(id)],
+    ['account was disabled', 'account_blocked', () => disable(account.accountId)],
+  ])('a repeated ref_id is answered with its record, also after the %s', async (_, code, refuse) => {
     await credit(node.db, account.profileId, 'USDC', 5_000_000n)
     const { body } = await registerAddress(customer)
     const terms = ruleBody(account.profileId, { destination_asset: 'USDC', destination: PLACE })
     const created = await customer.call('POST', RULES, terms)
     const withdrawn = await withdrawal(PLACE)
     expect([created.status, withdrawn.status]).toEqual([200, 200])
-    await remove(body.id)
+    await refuse(body.id)
     const existing = { code: 'already_exists', meta: { existing: { id: withdrawn.body.id } } }
     expect(await withdrawal(PLACE)).toMatchObject({ status: 409, body: existing })
     const again = await customer.call('POST', RULES, terms)
     expect(again).toMatchObject({ status: 409, body: { meta: { existing: { id: created.body.rule.id } } } })
-    expect((await withdrawal(PLACE, 'another one')).status).toBe(403)
-    expect((await rule(PLACE)).status).toBe(403)
+    expect(await withdrawal(PLACE, 'another one')).toMatchObject({ status: 403, body: { code } })
+    expect(await rule(PLACE)).toMatchObject({ status: 403, body: { code } })
   })
 
   it('the memo is that of the destination, and another one is refused', async () => {
