@@ -1,5 +1,6 @@
 /** Starting orchestrations, and ending that of a deposit that is reversed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { failUnconverted } from '../../../src/money/orchestrations/fail-unconverted.ts'
 import { stopForReversal } from '../../../src/money/orchestrations/reverse.ts'
 import { type NewOrchestration, startOrchestrations } from '../../../src/money/orchestrations/start.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
@@ -89,6 +90,26 @@ describe('the reversal of a deposit', () => {
     // A second one finds nothing to end.
     await db.transaction((transaction) => stopForReversal(transaction, started.id))
     expect(await balanceOf(db, owner.profileId, 'USDC')).toEqual(after)
+  })
+
+  it("a deposit's reversal ends a retry that has its money, and none that has what a conversion has made", async () => {
+    const failed = orchestration()
+    await start(failed)
+    const { id, sourceAmount } = failed
+    const row = { id, profile_id: owner.profileId, source_asset: 'USDC', source_amount: String(sourceAmount) }
+    const expired = { action: 'orchestration.fail', failCode: 'EXPIRED', failDetail: 'no price' } as const
+    await db.transaction((transaction) => failUnconverted(transaction, row, expired, 'worker'))
+    const before = await balanceOf(db, owner.profileId, 'USDC')
+    const retry = orchestration({ depositId: null, retryOf: id })
+    await start(retry)
+    await db.transaction((transaction) => stopForReversal(transaction, id))
+    expect(await rowOf(retry.id)).toMatchObject({ status: 'FAILED', fail_code: 'REVERSED', kind: null })
+    const after = await balanceOf(db, owner.profileId, 'USDC')
+    expect(after).toEqual({ ...before, available: before.available + sourceAmount })
+    const converted = orchestration({ depositId: null, retryOf: retry.id, sourceAsset: 'USD' })
+    await start(converted)
+    await db.transaction((transaction) => stopForReversal(transaction, id))
+    expect(await rowOf(converted.id)).toMatchObject({ status: 'PROCESSING', step: 'convert' })
   })
 
   it("a deposit's reversal leaves a converted orchestration", async () => {
