@@ -197,7 +197,7 @@ async function orchestrationSights(): Promise<readonly Sight[]> {
   const path = ({ id }: { id: string }) => `/money/orchestrations/${id}`
   return [
     ...free.flatMap((each: Body) => page(`/money/deliveries/${each.id}`, textsOf(each), ['Claim'])),
-    ...waiting.flatMap((each: Body) => page(path(each), textsOf(each), ['Reject', 'Release'])),
+    ...waiting.flatMap((each: Body) => page(path(each), textsOf(each), ['Release'])),
     ...failed.flatMap((each: Body) => page(path(each), textsOf(each), ['Retry'])),
   ]
 }

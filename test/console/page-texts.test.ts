@@ -36,7 +36,12 @@ beforeAll(async () => {
   })
   page = await headless()
   const { sessionState } = await load('base/session.ts')
-  const allows = ['POST /orchestrations/:id/retry']
+  const allows = [
+    'POST /orchestrations/:id/retry',
+    'POST /orchestrations/:id/reject',
+    'POST /deliveries/:id/claim',
+    'POST /deliveries/:id/settle',
+  ]
   sessionState.value = { kind: 'open', session: { allows, four_eyes: [], operator: { name: 'ada' } } }
   textOf = (component) => {
     let shown: unknown
@@ -118,6 +123,38 @@ test.each([
   await expect.poll(text).toContain('Why it failed')
   expect(text().includes('Retry')).toBe(canRetry)
 })
+
+test.each([
+  ['before its conversion', 'convert', true],
+  ['after its conversion, when its delivery has the money,', 'deliver', false],
+])(
+  'an orchestration at a closed gate %s offers to reject it only where the service does',
+  async (_, step, canReject) => {
+    const terms = { source_amount: '5', source_asset: 'USDC', destination_asset: 'USD', destination: {} }
+    const gates = [{ code: 'REVIEW', detail: 'a large amount' }]
+    answers = { 'orchestrations/o3': { id: 'o3', status: 'PROCESSING', step, waiting_for: 'HOLD', gates, ...terms } }
+    const { OrchestrationPage } = await load('pages/orchestration.tsx')
+    const text = textOf(() => OrchestrationPage({ id: 'o3' }))
+    await expect.poll(text).toContain('Waiting for')
+    expect(text().includes('Reject')).toBe(canReject)
+  },
+)
+
+test.each([
+  ['an executor', 'manual', true],
+  ['the webhook', 'webhook', false],
+])(
+  'a delivery whose claim for %s has ended offers to claim it only where the service does',
+  async (_, channel, canClaim) => {
+    const terms = { amount: '5', asset: 'USDC', destination: {}, attempt: 1, attempts: [] }
+    answers = { 'deliveries/d1': { id: 'd1', status: 'CLAIMED', channel, ...terms } }
+    const { DeliveryPage } = await load('pages/delivery.tsx')
+    const text = textOf(() => DeliveryPage({ id: 'd1' }))
+    await expect.poll(text).toContain('Settle')
+    // The two buttons stand beside each other.
+    expect(text().includes('ClaimSettle')).toBe(canClaim)
+  },
+)
 
 test.each([
   ['never had a book', { version: 0, bid_levels: 0, ask_levels: 0 }, 'No book yet'],

@@ -270,9 +270,10 @@ function DeliveryActions({
   readonly delivery: Schema<'DeliveryWithAttempts'>
   readonly reload: () => void
 }) {
-  const { status } = delivery
+  const { status, channel } = delivery
   const isFailed = status === 'FAILED'
-  const isFree = status === 'WAITING' || (status === 'CLAIMED' && !isRunning(delivery))
+  // One that was sent to the webhook is sent there again.
+  const isFree = status === 'WAITING' || (status === 'CLAIMED' && channel === 'manual' && !isRunning(delivery))
   return (
     <>
       {isFree && can('POST /deliveries/:id/claim') && (

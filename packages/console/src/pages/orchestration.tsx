@@ -169,7 +169,8 @@ const ACTIONS: readonly OrchestrationAction[] = [
   {
     name: 'Reject',
     path: 'reject',
-    isOffered: ({ gates = [] }) => gates.some(({ code }) => code !== 'PAUSED'),
+    // After the conversion its delivery has the money, and is failed instead.
+    isOffered: ({ step, gates = [] }) => step === 'convert' && gates.some(({ code }) => code !== 'PAUSED'),
     consequence: "It fails, and the money returns to the profile's balance.",
     isDangerous: true,
     fields: () => [REASON],
