@@ -13,6 +13,7 @@ import type { Transaction } from '../../platform/store/db.ts'
 import { unlessLocked } from '../../platform/store/lock-order.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { type GateSettings, readGates } from '../controls/gates.ts'
+import { isRestored } from '../controls/store-identity.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type GateSubject, type GatesWait, waitingForOf } from '../gates/model.ts'
 import { type LockedLimits, lockLimits } from '../limits/gate.ts'
@@ -263,19 +264,24 @@ async function claim<Tables>(
   }
 }
 
-/** Fails deliveries to the service's own addresses: the payment would arrive as a deposit and be converted again. */
+/**
+ * Fails deliveries to the service's own addresses: the payment would arrive as a deposit and be converted again. One
+ * that may have been paid before the address became the service's own is left to a person: after an attempt, and in a
+ * restored store, which may have lost the attempt.
+ */
 async function refuseOwnAddresses<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   rows: readonly DeliveryRow[],
 ): Promise<void> {
+  if (rows.length === 0) return
   const detail = OWN_ADDRESS
-  const isUntouched = ({ status }: DeliveryRow) => status === 'WAITING'
+  const mayBePaid = await isRestored(transaction, owners.gates().seenStore)
+  const isUntouched = ({ status }: DeliveryRow) => status === 'WAITING' && !mayBePaid
   for (const { id } of rows.filter(isUntouched)) {
     const entry = { actor: 'worker', action: 'delivery.fail', subject: id }
     await writeAudit(transaction, { ...entry, detail: { code: 'OWN_ADDRESS' } })
   }
-  // The address became the service's own after an attempt, so that attempt may have paid.
   for (const row of rows) if (!isUntouched(row)) await giveUp(transaction, owners, row, detail)
   await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
 }

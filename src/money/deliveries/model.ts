@@ -70,8 +70,8 @@ export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_unclaimed' |
  *   out. Deliveries must be paused. `settle_late`: it was paid although it had failed.
  * - `fail`: it was not paid and never will be. The executor refused it, the operator failed it, its destination is an
  *   own address, its screening rejected it, or the customer cancelled it before it was handed out.
- * - `give_up`: the outcome stays unknown, and the request is no longer retried, or its screening rejects a retry, or in a
- *   restored store any hand-out.
+ * - `give_up`: the outcome stays unknown, and the request is no longer retried, or its screening rejects a retry, or
+ *   its destination is an own address then. In a restored store the last two give up what is WAITING too.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {
   WAITING: { claim: 'CLAIMED', settle_unclaimed: 'SETTLED', fail: 'FAILED', give_up: 'NEEDS_OPERATOR' },

@@ -112,7 +112,8 @@ async function outcomesOf<Tables>(
   const findings = await readGates(transaction, rows.map(conversionGates), gates)
   const places = rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined))
   const own = await areOwnAddresses(transaction, places)
-  const mayBePaid = rows.some(({ isExpired }) => isExpired) && (await isRestored(transaction, gates.seenStore))
+  const mayFail = rows.some(({ isExpired }, index) => isExpired || own[index] === true)
+  const mayBePaid = mayFail && (await isRestored(transaction, gates.seenStore))
   const early = rows.map(({ isExpired }, index) =>
     beforePrice({
       findings: findings[index] ?? [],

@@ -73,7 +73,7 @@ export interface Circumstances {
 
 const RESTORED: GateFinding = {
   code: 'PAUSED',
-  detail: 'it has expired, but it may have been paid before the store was restored or promoted',
+  detail: 'it would fail, but it may have been paid before the store was restored or promoted',
 }
 
 /**
@@ -88,11 +88,11 @@ export function beforePrice({
 }: Circumstances): Wait | Failure | undefined {
   const wait = waitingForOf(findings)
   if (wait !== undefined) return { kind: 'wait', ...wait }
+  if (!isOwnAddress && !isExpired) return undefined
+  if (isRestored) return { kind: 'wait', waitingFor: 'PAUSED', detail: RESTORED.detail, gates: [RESTORED] }
   if (isOwnAddress) {
     return { kind: 'fail', code: 'OWN_ADDRESS', detail: 'the destination is a deposit address of this service' }
   }
-  if (!isExpired) return undefined
-  if (isRestored) return { kind: 'wait', waitingFor: 'PAUSED', detail: RESTORED.detail, gates: [RESTORED] }
   return { kind: 'fail', code: 'EXPIRED', detail: 'it could not be converted before expires_at' }
 }
 

@@ -281,6 +281,18 @@ it('a payment that its screening rejects is left to a person where the note of t
   expect((await sql`select status from deliveries`.execute(db.tables())).rows).toEqual([{ status: 'NEEDS_OPERATOR' }])
 })
 
+it('a payment to what is an own address now is left to a person where the note of the process is ahead of the store', async () => {
+  const db = await openTestStore({ log })
+  cleanups.push(() => db.close())
+  const { present } = await examineStoreIdentity(db, { identity: '', position: '0/0' })
+  await addDelivery(db)
+  await sql`
+    insert into address_pool (family, address) select 'evm', destination -> 'crypto' ->> 'address' from deliveries
+  `.execute(db.tables())
+  expect(await claim(db, { identity: present, position: 'FFFFFFFF/0' })).toEqual([])
+  expect((await sql`select status from deliveries`.execute(db.tables())).rows).toEqual([{ status: 'NEEDS_OPERATOR' }])
+})
+
 describe('the controls', () => {
   it('the controls show that deliveries are paused by a restore, and a person resumes them, with an audit row', async () => {
     const node = await RestNode.open()

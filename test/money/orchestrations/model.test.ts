@@ -26,9 +26,10 @@ describe('before a price is asked for', () => {
     expect(beforePrice({ ...OPEN, isExpired: true })).toMatchObject({ kind: 'fail', code: 'EXPIRED' })
   })
 
-  it('in a restored store, an expired orchestration waits for a person', () => {
+  it('in a restored store, an orchestration that would fail waits for a person', () => {
     const wait = { kind: 'wait', waitingFor: 'PAUSED', gates: [{ code: 'PAUSED' }] }
     expect(beforePrice({ ...OPEN, isExpired: true, isRestored: true })).toMatchObject(wait)
+    expect(beforePrice({ ...OPEN, isOwnAddress: true, isRestored: true })).toMatchObject(wait)
     expect(beforePrice({ ...OPEN, isRestored: true })).toBeUndefined()
   })
 })
