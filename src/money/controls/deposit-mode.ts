@@ -2,7 +2,7 @@
  * Whether a store has real or sandbox deposits. The first deposit decides. From then on the service does not start on
  * this store with the other value of `rest.sandbox`: sandbox deposits are not backed by money, and a sandbox settles
  * deliveries without a payment. A process with the other value that started before the first deposit refuses deposits,
- * and settles nothing.
+ * and moves nothing: it converts by other prices, and would pay for sandbox deposits or settle real ones without paying.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import type { Kysely, Transaction } from '../../platform/store/db.ts'
@@ -22,7 +22,15 @@ export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, 
   `.execute(transaction)
   // Another transaction has stored it since this statement began: the next one sees that.
   if (rows[0] === undefined) return await keepDepositMode(transaction, isSandbox)
-  const fault = contradiction(rows[0], isSandbox)
+  refuseOtherMode(rows[0].is_sandbox, isSandbox)
+}
+
+/**
+ * Throws 503 in a process whose deposits would be of the other kind.
+ * @param kept whether the store has sandbox deposits. Null: it has none yet
+ */
+export function refuseOtherMode(kept: boolean | null, isSandbox: boolean): void {
+  const fault = contradiction(kept === null ? undefined : { is_sandbox: kept }, isSandbox)
   if (fault !== undefined) throw new Problem('unavailable', fault, { headers: { 'retry-after': '60' } })
 }
 

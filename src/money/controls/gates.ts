@@ -18,6 +18,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import { type LimitSettings, readLimitGate } from '../limits/gate.ts'
 import { readScreening } from '../screening/ask.ts'
 import type { ScreeningSettings } from '../screening/model.ts'
+import { refuseOtherMode } from './deposit-mode.ts'
 import { isStoreOther, type SeenPosition } from './store-identity.ts'
 
 /** The amounts above which a movement waits for a person, by asset. An asset without one never waits. */
@@ -70,6 +71,8 @@ interface ProfileRow {
   readonly account: ReviewedAccount | null
   readonly owes: boolean
   readonly paused: Paused
+  /** The kind of the store's deposits. Null: it has none. */
+  readonly is_sandbox: boolean | null
 }
 
 /**
@@ -126,6 +129,7 @@ export async function readDepositGates<Tables>(
 
 /**
  * Returns the gates of a subject with one of these profiles that depend on the profile, its customer and the pauses.
+ * Throws 503 in a process whose `rest.sandbox` contradicts the deposits in the store: it moves nothing.
  *
  * @param areDeliveries whether a subject may be a delivery
  */
@@ -133,7 +137,11 @@ export async function readProfileGates<Tables>(
   transaction: Transaction<Tables>,
   ids: readonly string[],
   areDeliveries: boolean,
-  { needsAccountApproval, seenStore }: Pick<GateSettings, 'needsAccountApproval' | 'seenStore'>,
+  {
+    needsAccountApproval,
+    seenStore,
+    destinations,
+  }: Pick<GateSettings, 'needsAccountApproval' | 'seenStore' | 'destinations'>,
 ): Promise<(subject: GateSubject) => readonly GateFinding[]> {
   const profileIds = [...new Set(ids)]
   if (profileIds.length === 0) return () => []
@@ -146,7 +154,8 @@ export async function readProfileGates<Tables>(
       ) as owes,
       jsonb_build_object('assets', paused_assets, 'networks', paused_networks, 'pairs', paused_pairs,
         'deliveries', deliveries_paused,
-        'restored', case when ${areDeliveries}::boolean then ${isStoreOther(seenStore)} else false end) as paused
+        'restored', case when ${areDeliveries}::boolean then ${isStoreOther(seenStore)} else false end) as paused,
+      (select is_sandbox from deposit_mode) as is_sandbox
     from unnest(${profileIds}::uuid[]) as subjects (profile_id)
     join profiles on profiles.id = subjects.profile_id
     join customers on customers.id = profiles.customer_id
@@ -154,6 +163,7 @@ export async function readProfileGates<Tables>(
     join controls on controls.id = 1
   `.execute(transaction)
   assert(rows.length === profileIds.length, 'a gate was asked for an unknown profile')
+  refuseOtherMode((rows[0] as ProfileRow).is_sandbox, destinations.isSandbox)
   const found = new Map(rows.map((row) => [row.profile_id, row]))
   return (subject) => {
     const row = found.get(subject.profileId) as ProfileRow

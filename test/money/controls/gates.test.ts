@@ -1,6 +1,7 @@
 /** The gates: each of them closes by itself, and names itself. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keepDepositMode } from '../../../src/money/controls/deposit-mode.ts'
 import { readGates } from '../../../src/money/controls/gates.ts'
 import type { GateFinding, GateSubject } from '../../../src/money/gates/model.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
@@ -91,6 +92,23 @@ describe('gates', () => {
     const subjects = [blocked, owner, blocked].map(subjectOf)
     const findings = await db.transaction((transaction) => readGates(transaction, subjects, OPEN_GATES))
     expect(findings.map((each) => each.map(({ code }) => code))).toEqual([['ACCOUNT_BLOCKED'], [], ['ACCOUNT_BLOCKED']])
+  })
+
+  it.each([
+    ['real', false],
+    ['sandbox', true],
+  ])('gates let nothing move in a process for %s deposits whose store has the others', async (_, isSandbox) => {
+    const settings = { ...OPEN_GATES, destinations: { ...OPEN_GATES.destinations, isSandbox } }
+    const read = (hasSandboxDeposits: boolean) =>
+      db.transaction(async (transaction) => {
+        await sql`delete from deposit_mode`.execute(transaction)
+        await keepDepositMode(transaction, hasSandboxDeposits)
+        return await readGates(transaction, [subjectOf(owner)], settings)
+      })
+    const extras = { headers: { 'retry-after': '60' } }
+    await expect(read(!isSandbox)).rejects.toMatchObject({ code: 'unavailable', extras })
+    expect(await read(isSandbox)).toEqual([[]])
+    await sql`delete from deposit_mode`.execute(db.tables())
   })
 
   it('gates that are closed together are all found, without those that a release has opened', async () => {

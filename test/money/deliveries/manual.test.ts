@@ -404,6 +404,14 @@ it('the executor of a sandbox claims nothing once another process has real depos
   await sql`delete from deposit_mode`.execute(db.tables())
 })
 
+it('a process for real deposits hands out nothing once another process has sandbox deposits in its store', async () => {
+  const [unbacked = ''] = await addDeliveries(db, owner, 1)
+  await db.transaction((transaction) => keepDepositMode(transaction, true))
+  await expect(claim()).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await document(unbacked)).toMatchObject({ status: 'WAITING', attempt: 0 })
+  await sql`delete from deposit_mode`.execute(db.tables())
+})
+
 describe('a settlement', () => {
   it('a settlement takes the money out of transit, once, however often it is reported', async () => {
     const reference = `0x${'ab'.repeat(32)}`
