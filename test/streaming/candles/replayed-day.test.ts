@@ -50,8 +50,11 @@ function recordedTrades(): readonly (Execution & { readonly arrivesAt: number })
 function dayOf(random: Random): readonly ArrivingTrade[] {
   const recorded = recordedTrades()
   const trades: ArrivingTrade[] = []
+  let offset = START
   for (let repetition = 0; repetition < REPETITIONS; repetition++) {
-    let offset = START + Math.floor(((repetition + 0.9 * random.next()) * (DAY - 300_000)) / REPETITIONS)
+    const start = START + Math.floor(((repetition + 0.9 * random.next()) * (DAY - 300_000)) / REPETITIONS)
+    // A venue's times do not go back: missed trades would be from before the last one that was published.
+    offset = Math.max(offset, start)
     let before = recorded[0]?.executedAtMilliseconds as number
     for (const { price, amount, executedAtMilliseconds: at = 0, arrivesAt } of recorded) {
       // Most trades follow within milliseconds, as recorded. Others after a pause.
