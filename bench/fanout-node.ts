@@ -34,7 +34,8 @@ function main(frameBytes: number, tls: TlsFiles | undefined): void {
   const publish = (count: number, eventMicroseconds: number) => {
     const amount = String(stamp(eventMicroseconds)).replace(/(\d{8})$/, '.$1')
     const text = `{"payload":{"bids":[{"price":"97000.00","amount":"${amount}"}]}}`.padEnd(frameBytes - 4)
-    const frame = Buffer.from(`\x81\x7e\0${String.fromCharCode(frameBytes - 4)}${text}`, 'latin1')
+    const length = String.fromCharCode((frameBytes - 4) >> 8, (frameBytes - 4) & 0xff)
+    const frame = Buffer.from(`\x81\x7e${length}${text}`, 'latin1')
     const frames = Buffer.concat(Array.from({ length: count }, () => frame))
     for (const socket of sockets.all) socket.write(frames)
   }

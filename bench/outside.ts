@@ -35,7 +35,7 @@ interface Delivered {
 }
 
 export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
-  const [rounds, milliseconds] = quick ? [1, 5_000] : [3, 20_000]
+  const [rounds, milliseconds] = quick ? [1, 5_000] : [3, 10_000]
   const runs = new Runs()
   const tools = prepareTools()
   try {
