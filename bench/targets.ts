@@ -139,7 +139,7 @@ export const TARGETS: readonly Target[] = [
 /** Targets that a benchmark of this length does not measure, with the command that does. */
 export const ELSEWHERE: readonly string[] = [
   '1,000 joiners of a book with 46,000 levels in 3 s: npm run bench -- fanout',
-  'the whole service from outside, and an idle one: docs/measurements/cluster.md',
+  'the whole service from outside, and an idle one: npm run bench -- outside idle',
 ]
 
 /** The benchmarks that the targets need. */

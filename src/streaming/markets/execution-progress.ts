@@ -81,7 +81,7 @@ export class ExecutionProgress {
   ): void {
     this.begin(source, Math.min(milliseconds ?? 0, heardMilliseconds))
     const times = this.#sources.get(source) as VenueTimes
-    // A venue's next execution says nothing about another that lags. Several sources' venues cannot be told apart.
+    // A venue's next execution says nothing about another that lags. Venues of several sources cannot be distinguished.
     const known = milliseconds === undefined && this.#sources.size === 1 ? venueTimes : []
     for (const [venue, time] of known) {
       if (times.size < VENUES_MAX) times.set(venue, Math.min(time, heardMilliseconds))
