@@ -14,8 +14,8 @@ import { mutantReport, runMutants } from './mutants.mjs'
 import { showProgress } from './progress.mjs'
 import { ensureBuilt, ensureInstalled, fail, ROOT, VITEST } from './setup.mjs'
 
-/** Not copied: what git, npm and the build have made. */
-const LEFT_OUT = new Set(['.git', 'node_modules', 'dist'])
+/** Not copied: what git, npm, the build and `npm start` have made. A running service's socket cannot be copied. */
+const LEFT_OUT = new Set(['.git', 'node_modules', 'dist', 'data'])
 /** A suite that runs longer than this hangs. */
 const SUITE_MILLISECONDS_MAX = 900_000
 
