@@ -17,7 +17,7 @@ import {
 import { BASE, CONNECTIONS, Runs } from './fanout-scenarios.ts'
 import { secondsOf } from './process-time.ts'
 import type { BenchResult } from './result.ts'
-import { newCustomerToken, withProgram } from './served-program.ts'
+import { newCustomerToken, type Program, withProgram } from './served-program.ts'
 
 const MARKET = { symbol: 'BTCUSD', base_asset: 'BTC', quote_asset: 'USD', price_decimals: 2, amount_decimals: 8 }
 const FLAGS = {
@@ -26,8 +26,9 @@ const FLAGS = {
   'simulator.rate': '1000',
 }
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
-/** What the measured programs have compiled by then stays the same. */
+/** By then the measured programs have compiled what they use. */
 const WARM_UP_MILLISECONDS = 10_000
+const UNIT = 'µs per delivery'
 
 interface Delivered {
   readonly bytes: number
@@ -49,8 +50,6 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
   return [...runs.results.values()]
 }
 
-type Program = Parameters<Parameters<typeof withProgram>[1]>[0]
-
 async function measureService(program: Program, tools: Tools, milliseconds: number, runs: Runs): Promise<Delivered> {
   const { token } = await newCustomerToken(program, [STREAM_SCOPE])
   const subscribe = { type: 'subscribe', channels: [{ type: 'market_data', params: { market: MARKET.symbol } }] }
@@ -69,16 +68,13 @@ async function measureService(program: Program, tools: Tools, milliseconds: numb
     const perSecond = messages / CONNECTIONS / (answer.seconds as number)
     runs.add('messages to each connection', '/s', perSecond)
     runs.add('bytes of a message', '', bytes)
-    runs.add(NAME, UNIT, (1_000_000 * seconds) / messages, 'naive ws')
+    runs.add('tidegate, everything included', UNIT, (1_000_000 * seconds) / messages, 'naive ws')
     runs.add('the service with connections', '% of a core', 100 * used)
     return { bytes, periodMicroseconds: Math.round(1_000_000 / perSecond) }
   } finally {
     await reader.end()
   }
 }
-
-const NAME = 'tidegate, everything included'
-const UNIT = 'µs per delivery'
 
 async function measureReferences(tools: Tools, delivered: Delivered, milliseconds: number, runs: Runs): Promise<void> {
   const { bytes, periodMicroseconds } = delivered
