@@ -223,7 +223,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     const { page, faults } = await live({ colorScheme, viewport: { width: 390, height: 844 } })
     expect(await accessibilityFaults(page)).toEqual([])
     const table = page.getByRole('table', { name: `Order book of ${M}` })
-    expect(await table.getByRole('columnheader').allTextContents()).toEqual(['Price', 'Amount'])
+    await expect.poll(() => table.getByRole('columnheader').allTextContents()).toEqual(['Price', 'Amount'])
     const isWide = await page.evaluate(`document.documentElement.scrollWidth > innerWidth`)
     expect(isWide).toBe(false)
     expect(faults).toEqual([])

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Credentials, StreamClient } from '../../packages/client/src/index.ts'
 import { CHROMIUM, pythonWith, titleWith } from '../support/foreign-programs.ts'
@@ -25,6 +25,9 @@ function runPythonReader(file: string): string {
   })
   return stdout + stderr
 }
+
+/** Reads until they are as expected: reading them once does not wait for the page. */
+const textsOf = (locator: Locator) => expect.poll(() => locator.allTextContents())
 
 describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium'), () => {
   let stage: ConsoleStage
@@ -54,7 +57,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await page.getByRole('button', { name: 'Continue' }).click()
     const secret = (await page.locator('.secret').textContent()) ?? ''
     // A screen reader continues at the heading of the next step.
-    expect(await focused.textContent()).toBe('Your authenticator')
+    await expect.poll(() => focused.textContent()).toBe('Your authenticator')
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByLabel(/code it shows/).fill(codeOf(secret))
     await page.getByRole('button', { name: 'Finish' }).click()
@@ -121,12 +124,11 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     const { page, context, faults } = await stage.person(browser, 'quinn', 'reviewer')
     await page.goto(`${stage.url}/review`)
     const rows = page.locator('main tbody tr')
-    await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(3)
-    const kinds = await rows.locator('td:first-child').allTextContents()
-    expect(kinds.slice(0, 3)).toEqual(['Account', 'Account', 'Rule'])
+    const kinds = rows.locator('td:first-child')
+    await expect.poll(async () => (await kinds.allTextContents()).slice(0, 3)).toEqual(['Account', 'Account', 'Rule'])
     const deposit = rows.filter({ hasText: 'Held deposit' })
     expect(await deposit.textContent()).toContain('the sender is not known')
-    expect(await rows.filter({ hasText: 'Rule' }).locator('.exact').allTextContents()).toEqual([ELSEWHERE])
+    await textsOf(rows.filter({ hasText: 'Rule' }).locator('.exact')).toEqual([ELSEWHERE])
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByLabel('Kind').selectOption('Held deposit')
     await expect.poll(() => rows.count()).toBe(1)
@@ -155,7 +157,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await page.getByRole('button', { name: 'Settle' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('First payment to this destination').waitFor()
-    expect(await dialog.locator('.exact').allTextContents()).toEqual([ELSEWHERE])
+    await textsOf(dialog.locator('.exact')).toEqual([ELSEWHERE])
     await dialog.getByLabel('Payment reference').fill('0x4e3a')
     await dialog.getByLabel(/Fee/).fill('a lot')
     await dialog.getByRole('button', { name: 'Settle' }).click()
@@ -172,11 +174,11 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
       ['tom', 'delivery.settle'],
     ]) {
       await auditor.page.goto(`${stage.url}/audit?actor=operator:${name}`)
-      await auditor.page
-        .getByRole('cell', { name: action as string })
-        .first()
-        .waitFor()
-      expect(await auditor.page.getByRole('cell', { name: name as string }).count()).toBeGreaterThan(0)
+      for (const text of [action, name])
+        await auditor.page
+          .getByRole('cell', { name: text as string })
+          .first()
+          .waitFor()
     }
     expect([reviewer, treasurer, auditor].flatMap(({ faults }) => faults)).toEqual([])
     await Promise.all([reviewer, treasurer, auditor].map(({ context }) => context.close()))
@@ -194,11 +196,11 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await page.goto(`${stage.url}/review?kind=Destination`)
     const row = page.locator('main tbody tr')
     await row.filter({ hasText: 'Cold wallet has to be approved' }).waitFor()
-    expect(await row.locator('.exact').allTextContents()).toEqual([ELSEWHERE])
+    await textsOf(row.locator('.exact')).toEqual([ELSEWHERE])
     await row.getByRole('link', { name: 'Destination' }).click()
     await page.getByRole('button', { name: 'Approve' }).click()
     const dialog = page.getByRole('dialog')
-    expect(await dialog.locator('.exact').allTextContents()).toEqual([ELSEWHERE])
+    await textsOf(dialog.locator('.exact')).toEqual([ELSEWHERE])
     expect(await accessibilityFaults(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Approve' }).click()
     await page.getByText('The destination is active').waitFor()
