@@ -354,9 +354,9 @@ describe.skipIf(CHROMIUM.isSkipped).each(LOOKS)('in $look', ({ colorScheme, view
     await page.getByText('API tokens only').waitFor()
     expect(await page.getByRole('button', { name: /Reset login|Change role/ }).count()).toBe(0)
     await page.getByRole('button', { name: 'New token' }).click()
-    await expect.poll(() => dialog.getByLabel('Role').locator('option').allTextContents()).toEqual([
-      'deposit_reporter: a machine that reports deposits and reads them',
-    ])
+    await expect
+      .poll(() => dialog.getByLabel('Role').locator('option').allTextContents())
+      .toEqual(['deposit_reporter: a machine that reports deposits and reads them'])
     expect(await accessibilityFaults(page)).toEqual([])
     await dialog.getByLabel('Name').fill('adapter')
     await dialog.getByLabel('Only these sources').fill('node, custody')

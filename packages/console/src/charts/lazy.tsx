@@ -1,33 +1,32 @@
-/** Charts are loaded after the page is shown, because their libraries are most of the script. */
-import { lazy, Suspense } from 'preact/compat'
+/**
+ * Charts are loaded after the page is shown, because their libraries are most of the script. Not by `lazy` from
+ * `preact/compat`: it turns every `onChange` of the console into `onInput`.
+ */
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import type { CandlesProps } from './candles.tsx'
 import type { DepthProps } from './depth.tsx'
 import type { HistoryProps } from './history.tsx'
 
-const LazyHistory = lazy(() => import('./history.tsx'))
-const LazyDepth = lazy(() => import('./depth.tsx'))
-const LazyCandles = lazy(() => import('./candles.tsx'))
+export const HistoryChart = loadedLater<HistoryProps>('plot-place small', () => import('./history.tsx'))
+export const DepthChart = loadedLater<DepthProps>('plot-place', () => import('./depth.tsx'))
+export const CandleChart = loadedLater<CandlesProps>('plot-place', () => import('./candles.tsx'))
 
-export function HistoryChart(props: HistoryProps) {
-  return (
-    <Suspense fallback={<div class="plot-place small" />}>
-      <LazyHistory {...props} />
-    </Suspense>
-  )
-}
-
-export function DepthChart(props: DepthProps) {
-  return (
-    <Suspense fallback={<div class="plot-place" />}>
-      <LazyDepth {...props} />
-    </Suspense>
-  )
-}
-
-export function CandleChart(props: CandlesProps) {
-  return (
-    <Suspense fallback={<div class="plot-place" />}>
-      <LazyCandles {...props} />
-    </Suspense>
-  )
+/** @param place the class of what is shown in the chart's place until it is loaded */
+function loadedLater<Props extends object>(
+  place: string,
+  load: () => Promise<{ readonly default: ComponentType<Props> }>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined
+  return (props) => {
+    const [Chart, setChart] = useState(() => loaded)
+    useEffect(() => {
+      if (Chart !== undefined) return
+      void load().then((module) => {
+        loaded = module.default
+        setChart(() => loaded)
+      })
+    }, [])
+    return Chart === undefined ? <div class={place} /> : <Chart {...props} />
+  }
 }

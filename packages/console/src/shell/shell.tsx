@@ -1,6 +1,6 @@
 /** The frame around every page: navigation, the person, the theme, and the keys that work everywhere. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { plural } from '../base/format.ts'
 import { href, location, navigate } from '../base/router.ts'
 import { can, logOut, session } from '../base/session.ts'
@@ -21,7 +21,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [overlay, setOverlay] = useState<Overlay>()
   const { path } = location.value
-  useEffect(() => setMenuOpen(false), [path])
+  useLayoutEffect(() => setMenuOpen(false), [path])
   useKeys(setOverlay)
   return (
     <div class={`shell ${isMenuOpen ? 'menu-open' : ''}`}>

@@ -1,5 +1,5 @@
 /** A customer by name, as a link, and a list's filter by customer. */
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { getPage, Problem } from '../base/api.ts'
 import { shortId } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
@@ -22,7 +22,8 @@ export function CustomerFilter() {
   const name = chosen === '' ? '' : (customerName(chosen) ?? shortId(chosen))
   const [text, setText] = useState(name)
   const [fault, setFault] = useState('')
-  useEffect(() => setText(name), [name])
+  // At once: a later effect could discard the first typed characters.
+  useLayoutEffect(() => setText(name), [name])
   const search = text.trim()
   const offered = useCustomers(search === name ? '' : search)
   const choose = (customer: Schema<'Customer'>) => {

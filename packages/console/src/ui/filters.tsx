@@ -1,5 +1,5 @@
 /** A list's filters, kept in the page's address, so that a filtered list can be shared and reloaded. */
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { words } from '../base/format.ts'
 import { location, setQuery } from '../base/router.ts'
 
@@ -46,7 +46,8 @@ export function TextFilter({
 }) {
   const current = filterOf(name)
   const [text, setText] = useState(current)
-  useEffect(() => setText(current), [current])
+  // At once: a later effect could discard the first typed characters.
+  useLayoutEffect(() => setText(current), [current])
   const apply = (typed: string) => setQuery({ [name]: typed.trim() })
   return (
     <label class="filter">
@@ -58,8 +59,6 @@ export function TextFilter({
         spellcheck={false}
         onInput={(event) => setText(event.currentTarget.value)}
         onChange={(event) => apply(event.currentTarget.value)}
-        // A field rendered while it is edited may report no change on Enter.
-        onKeyDown={(event) => event.key === 'Enter' && apply(event.currentTarget.value)}
       />
     </label>
   )
