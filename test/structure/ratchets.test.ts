@@ -124,7 +124,9 @@ describe('test files that share a process', () => {
 it('tests wait for what a page shows, and do not read it once', () => {
   // Playwright's lists and counts are those of this moment, also when the page has not drawn yet.
   const readsOnce = /expect\([^\n]*await [^\n]*\.(allTextContents\(\)|count\(\)\)\.(?!toBe\(0\)))/
-  const files = [...productTexts()].filter(([path, text]) => path.startsWith('test/') && text.includes('playwright-core'))
+  const files = [...productTexts()].filter(
+    ([path, text]) => path.startsWith('test/') && text.includes('playwright-core'),
+  )
   expect(files.length).toBeGreaterThan(5)
   expect(files.filter(([, text]) => readsOnce.test(text)).map(([path]) => path)).toEqual([])
 })

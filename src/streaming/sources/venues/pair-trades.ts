@@ -34,6 +34,8 @@ export class PairTrades {
   /** Runs until the refused trades are subscribed again. */
   #timer: Timer | undefined
   #refusal: string | undefined
+  /** Whether the pair has had a book. */
+  #isExpected = false
 
   constructor(options: PairTradesOptions) {
     this.#options = options
@@ -75,13 +77,26 @@ export class PairTrades {
       this.#timer = undefined
       subscribe()
     })
+    this.#interrupt()
   }
 
-  /** The trades are not subscribed any more. */
-  end(): void {
+  /** The pair has a book: since its first one, the markets' executions count as complete. */
+  expect(): void {
+    this.#isExpected = true
+    if (this.isRefused) this.#interrupt()
+  }
+
+  /** The trades are not subscribed any more, or those of another pair. */
+  end(isInterrupted: boolean): void {
+    if (isInterrupted) this.#interrupt()
     this.#timer?.cancel()
     this.#timer = undefined
     this.#refusal = undefined
+  }
+
+  /** Expected trades do not arrive for a time. */
+  #interrupt(): void {
+    if (this.#isExpected) this.#options.trades.interrupt()
   }
 }
 

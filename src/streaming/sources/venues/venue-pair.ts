@@ -286,6 +286,7 @@ export class VenuePair<Data> {
         if (this.#state !== 'live') {
           this.#liveSinceMilliseconds = clock.monotonicMilliseconds()
           this.#enter('live')
+          this.#trades.expect()
         }
       }
       const { changes = [] } = step
@@ -392,6 +393,7 @@ export class VenuePair<Data> {
     this.#isAcknowledged = false
     this.#isRefreshing = false
     this.#enter(state)
-    if (state === 'unlisted') this.#trades.end()
+    // A pair that takes the place of a stopped one still has its trades.
+    if (state === 'unlisted') this.#trades.end(!this.#isStopped)
   }
 }

@@ -229,7 +229,10 @@ export class VenueSource<Data> implements Source {
     this.#log.warn({ symbol: pair?.symbol, reason: message.reason }, 'venue message unreadable')
     if (pair === undefined) this.#connection.restart(message.reason)
     else if (message.kind === 'unreadable-book') pair.fail(message.reason)
-    else this.#interruptTrades(pair.symbol)
+    else {
+      this.#trades.get(pair.symbol)?.interrupt()
+      this.#interruptTrades(pair.symbol)
+    }
   }
 
   /** Trades without numbers may be missing before the next one. */
@@ -291,9 +294,10 @@ export class VenueSource<Data> implements Source {
     for (const { symbol, depthAsked } of admitted) {
       symbolsByDepth.set(depthAsked, [...(symbolsByDepth.get(depthAsked) ?? []), symbol])
     }
-    for (const [depth, symbols] of symbolsByDepth) this.#request('subscribe', 'book', symbols, depth)
+    // Trades first: a market counts its executions as complete from its first book.
     const withoutTrades = admitted.filter((pair) => !pair.hasTrades).map((pair) => pair.symbol)
     if (withoutTrades.length > 0) this.#request('subscribe', 'trades', withoutTrades, 0)
+    for (const [depth, symbols] of symbolsByDepth) this.#request('subscribe', 'book', symbols, depth)
     for (const pair of admitted) pair.subscribed()
   }
 

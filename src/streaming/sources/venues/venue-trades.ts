@@ -25,6 +25,8 @@ export class VenueTrades {
   #lastMilliseconds = 0
   /** The last accepted trade. */
   #lastTrade: VenueTrade | undefined
+  /** Whether trades before the first one may be missing. */
+  #isInterrupted = false
 
   /**
    * @param repeatsLastTrade the first trades are repetitions, even when they are not marked as such
@@ -41,6 +43,11 @@ export class VenueTrades {
    */
   take(trades: readonly VenueTrade[], isRepeat: boolean): TradeStep[] {
     const steps: TradeStep[] = []
+    if (this.#isInterrupted && trades.length > 0) {
+      const reason = `trades of ${this.#symbol} may be missing: none was known when they were interrupted`
+      steps.push({ kind: 'missed', count: 1, reason })
+      this.#isInterrupted = false
+    }
     // Venues repeat trades in either order. Live trades arrive in execution order.
     const ordered = isRepeat ? trades.toSorted((left, right) => left.firstId - right.firstId) : trades
     const isFirstRepeat = this.#lastId === undefined && (isRepeat || this.#repeatsLastTrade)
@@ -61,6 +68,11 @@ export class VenueTrades {
     }
     if (passed.length > 0) steps.push({ kind: 'trades', trades: passed })
     return steps
+  }
+
+  /** They do not arrive for a time, or one was lost. Only the numbers of known trades prove what is missing then. */
+  interrupt(): void {
+    this.#isInterrupted = this.#lastId === undefined
   }
 
   /** Continues after a trade passed on by another process; false after this one's first trade. */

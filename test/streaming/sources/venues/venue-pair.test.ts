@@ -589,6 +589,46 @@ describe('trades', () => {
     clock.advance(1_000)
     expect([pair.hasTrades, ...sent]).toEqual([true, 'subscribe trades 0'])
   })
+
+  it.each<[string, (set: ReturnType<typeof setUp>) => void]>([
+    ['the venue refused them after the first book', ({ pair }) => pair.refuse('trades', 'not today', false)],
+    [
+      'the connection ended after the first book',
+      ({ pair, admit }) => {
+        pair.disconnect('gone')
+        admit()
+      },
+    ],
+  ])('trades may be missing before the first one when %s', (_when, interrupt) => {
+    const set = setUp()
+    set.admit()
+    set.pair.apply(snapshot)
+    interrupt(set)
+    expect(set.listener.count('missed')).toBe(0)
+    set.pair.trade([trade(1)], false)
+    set.pair.trade([trade(2)], false)
+    expect(set.types().filter((type) => type === 'missed' || type === 'update')).toEqual(['missed', 'update', 'update'])
+  })
+
+  it('trades may be missing before the first one when the first book comes while the venue refuses them', () => {
+    const { pair, admit, types } = setUp()
+    admit()
+    pair.refuse('trades', 'not today', true)
+    pair.apply(snapshot)
+    pair.trade([trade(1)], false)
+    expect(types()).toEqual(['snapshot', 'missed', 'update'])
+  })
+
+  it('no trade is missing before the first one when nothing interrupted them after the first book', () => {
+    const { pair, admit, types } = setUp()
+    admit()
+    pair.refuse('trades', 'not today', true)
+    pair.disconnect('gone')
+    admit()
+    pair.apply(snapshot)
+    pair.trade([trade(1)], false)
+    expect(types()).toEqual(['lost', 'snapshot', 'update'])
+  })
 })
 
 it.each([

@@ -141,13 +141,13 @@ async function setUp(listeners: readonly SourceListener[]) {
 }
 
 describe('pairs that are listed by HTTP', () => {
-  it('pairs that are listed by HTTP are subscribed, books and trades, when they are listed; others are lost with the reason', async () => {
+  it('pairs that are listed by HTTP are subscribed, trades and books, when they are listed; others are lost with the reason', async () => {
     const [a, b] = [new SourceListener('A/B'), new SourceListener('X/Y')]
     const { answer, fetches, requests, until, say } = await setUp([a, b])
     await answer(0, { value: [listed('A/B')] })
     await until('the requests', () => requests.length === 2)
     expect(fetches[0]?.symbols).toEqual(['A/B', 'X/Y'])
-    expect(requests).toEqual(['subscribe book A/B', 'subscribe trades A/B'])
+    expect(requests).toEqual(['subscribe trades A/B', 'subscribe book A/B'])
     expect(b.reasons()).toEqual(['venue does not list X/Y'])
     say(book('A/B'))
     await a.until('a book', () => a.count('snapshot') === 1)
@@ -181,7 +181,7 @@ describe('pairs that are listed by HTTP', () => {
     await answer(1, { value: [listed('C/D')] })
     expect(fetches[1]?.symbols).toEqual(['C/D'])
     await until('its requests', () => requests.length === 4)
-    expect(requests.slice(2)).toEqual(['subscribe book C/D', 'subscribe trades C/D'])
+    expect(requests.slice(2)).toEqual(['subscribe trades C/D', 'subscribe book C/D'])
   })
 
   it('pairs that are listed by HTTP are not given up by a process that was suspended: only time in which it ran counts', async () => {
@@ -225,8 +225,8 @@ describe('pairs that are listed by HTTP', () => {
     expect(requests.slice(2)).toEqual([
       'unsubscribe book A/B',
       'unsubscribe trades A/B',
-      'subscribe book A/B',
       'subscribe trades A/B',
+      'subscribe book A/B',
     ])
   })
 
