@@ -1,6 +1,6 @@
 /** The actions on clients and their secrets. A secret is shown once, in a dialog that the person has to close. */
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { call } from '../base/api.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { saveFile } from '../base/save-file.ts'
@@ -38,7 +38,7 @@ function Secret({
 }) {
   const element = useRef<HTMLDialogElement>(null)
   const isTaken = useRef(false)
-  useEffect(() => element.current?.showModal(), [])
+  useLayoutEffect(() => element.current?.showModal(), [])
   const take = () => {
     isTaken.current = true
     element.current?.close()

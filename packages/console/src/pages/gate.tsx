@@ -1,6 +1,6 @@
 /** The frame around login and setup. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 export function Gate({
   title,
@@ -15,7 +15,7 @@ export function Gate({
   readonly children: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isNextStep) heading.current?.focus()
   }, [isNextStep])
   const content = (
@@ -32,7 +32,7 @@ export function Gate({
 
 function GateDialog({ children }: { readonly children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => element.current?.showModal(), [])
+  useLayoutEffect(() => element.current?.showModal(), [])
   return (
     <dialog
       ref={element}

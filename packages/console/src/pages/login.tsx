@@ -1,5 +1,5 @@
 /** Login with name, password and authenticator code. After a session ends, it appears over the page and keeps it. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
@@ -28,7 +28,8 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
   const [isRunning, setRunning] = useState(false)
   const first = useRef<HTMLInputElement>(null)
   const { document: offered } = options
-  useEffect(() => first.current?.focus(), [offered])
+  // Before the next key.
+  useLayoutEffect(() => first.current?.focus(), [offered])
   const submit = async (event: Event) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)

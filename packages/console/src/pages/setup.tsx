@@ -3,7 +3,7 @@
  * the address's fragment, which browsers do not send. It is removed from the address as soon as it is read.
  */
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { call, Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
 import { useResource } from '../base/resource.ts'
@@ -59,7 +59,7 @@ function PasswordStep({
   const [problem, setProblem] = useState<Problem>()
   const [hint, setHint] = useState<string>()
   const fields = useRef<HTMLFormElement>(null)
-  useEffect(() => fields.current?.querySelector('input')?.focus(), [])
+  useLayoutEffect(() => fields.current?.querySelector('input')?.focus(), [])
   const submit = async (event: Event) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)

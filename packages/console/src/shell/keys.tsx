@@ -1,11 +1,11 @@
 /** The list of keyboard shortcuts. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { can } from '../base/session.ts'
 import { PLACES } from './places.ts'
 
 export function Keys({ close }: { readonly close: () => void }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => element.current?.showModal(), [])
+  useLayoutEffect(() => element.current?.showModal(), [])
   const rows: readonly (readonly [keys: string, meaning: string])[] = [
     ['/ or Ctrl K', 'find a page, a market, a customer or an id'],
     ['j, k', 'next and previous row of a list'],

@@ -23,6 +23,8 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const { path } = location.value
   useLayoutEffect(() => setMenuOpen(false), [path])
   useKeys(setOverlay)
+  // The event of a closed dialog comes later, perhaps when the other one is open.
+  const close = (closed: Overlay) => setOverlay((shown) => (shown === closed ? undefined : shown))
   return (
     <div class={`shell ${isMenuOpen ? 'menu-open' : ''}`}>
       <a class="skip" href="#content">
@@ -64,8 +66,8 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <FailedLogins />
         {children}
       </main>
-      {overlay === 'palette' && <Palette close={() => setOverlay(undefined)} />}
-      {overlay === 'keys' && <Keys close={() => setOverlay(undefined)} />}
+      {overlay === 'palette' && <Palette close={() => close('palette')} />}
+      {overlay === 'keys' && <Keys close={() => close('keys')} />}
     </div>
   )
 }

@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, type Issued, Problem, type Requested, withComment } from '../base/api.ts'
 import { shown } from '../base/format.ts'
 import { href } from '../base/router.ts'
@@ -108,7 +108,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   const [values, setValues] = useState<Values>(() => initialValues(fieldsOf(action, refusal, {}, hasSecond)))
   const fields = fieldsOf(action, refusal, values, hasSecond)
   const [isRunning, setRunning] = useState(false)
-  useEffect(() => element.current?.showModal(), [])
+  useLayoutEffect(() => element.current?.showModal(), [])
   // The browser restores the previous focus.
   const close = () => element.current?.close()
   const ended = () => {
