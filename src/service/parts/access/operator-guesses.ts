@@ -42,6 +42,8 @@ export class OperatorGuesses {
   /** By the operator's name. */
   #guesses = new Map<string, Guesses>()
   #timer: Timer | undefined
+  /** The write in progress, or the last one. */
+  #writing = Promise.resolve()
   #isStopped = false
 
   constructor(options: OperatorGuessesOptions) {
@@ -61,8 +63,13 @@ export class OperatorGuesses {
     this.#waitForEnd()
   }
 
-  /** Writes the current period's counts, and ends it. */
-  async write(): Promise<void> {
+  /** Writes the current period's counts, and ends it. Resolves when those of earlier periods are written too. */
+  write(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = undefined
     const guesses = [...this.#guesses]
