@@ -82,6 +82,29 @@ describe.skipIf(CHROMIUM.isSkipped)('the console at a wrong moment', () => {
     await context.close()
   })
 
+  it('the list of keys stays open when it is opened before the closed palette has reported its end', async () => {
+    const { page, context } = await stage.person(browser, 'kay', 'viewer')
+    await page.goto(`${stage.url}/`)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Find or go to' }).waitFor()
+    await page.evaluate(`document.querySelector('dialog').close()
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '?', bubbles: true }))`)
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor()
+    // The report is a task of its own, which has run by then.
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve, 100))')
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor()
+    await context.close()
+  })
+
+  it('the console names a chart whose file the service does not have any more', async () => {
+    const { page, context } = await stage.person(browser, 'cleo', 'viewer')
+    await page.route('**/assets/depth-*.js', (route) => route.fulfill({ status: 404 }))
+    await page.goto(`${stage.url}/markets/BTCUSD`)
+    await page.getByText('The chart was not loaded. Reload the page.').waitFor()
+    await context.close()
+  })
+
   it('the dialog with a secret stays open however often Escape is pressed', async () => {
     const { page, context } = await stage.person(browser, 'alex', 'admin')
     await page.goto(`${stage.url}/clients/${stage.customer.clientId}`)

@@ -1,6 +1,6 @@
 /**
  * Charts are loaded after the page is shown, because their libraries are most of the script. Not by `lazy` from
- * `preact/compat`: it turns every `onChange` of the console into `onInput`.
+ * `preact/compat`: that turns `onChange` of every text field in the console into `onInput`.
  */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -20,13 +20,17 @@ function loadedLater<Props extends object>(
   let loaded: ComponentType<Props> | undefined
   return (props) => {
     const [Chart, setChart] = useState(() => loaded)
+    const [hasFailed, setFailed] = useState(false)
     useEffect(() => {
       if (Chart !== undefined) return
-      void load().then((module) => {
+      const show = (module: { readonly default: ComponentType<Props> }) => {
         loaded = module.default
         setChart(() => loaded)
-      })
+      }
+      // The service may have been upgraded since the page was loaded, and has other files now.
+      load().then(show, () => setFailed(true))
     }, [])
-    return Chart === undefined ? <div class={place} /> : <Chart {...props} />
+    if (Chart !== undefined) return <Chart {...props} />
+    return <div class={place}>{hasFailed && <p class="quiet">The chart was not loaded. Reload the page.</p>}</div>
   }
 }

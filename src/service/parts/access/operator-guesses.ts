@@ -65,7 +65,8 @@ export class OperatorGuesses {
 
   /** Writes the current period's counts, and ends it. Resolves when those of earlier periods are written too. */
   write(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write())
+    // The caller of a failed one has its error.
+    this.#writing = this.#writing.catch(() => undefined).then(() => this.#write())
     return this.#writing
   }
 

@@ -86,7 +86,10 @@ export class PairTrades {
     if (this.isRefused) this.#interrupt()
   }
 
-  /** The trades are not subscribed any more, or those of another pair. */
+  /**
+   * The pair's trades end.
+   * @param isInterrupted false: they continue in another pair
+   */
   end(isInterrupted: boolean): void {
     if (isInterrupted) this.#interrupt()
     this.#timer?.cancel()

@@ -8,8 +8,8 @@ import type { TradePosition, VenueTrade } from './venue.ts'
 
 /**
  * - `trades`: new executions, in order.
- * - `missed`: lost executions, between those passed on before and the next ones. `count` is their number by trade
- *   numbers, at least 1.
+ * - `missed`: executions that are lost, or may be, between those passed on before and the next ones. `count` is their
+ *   number by trade numbers, at least 1.
  */
 export type TradeStep =
   | { readonly kind: 'trades'; readonly trades: readonly VenueTrade[] }
