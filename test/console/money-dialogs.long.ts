@@ -99,6 +99,8 @@ async function openSights(): Promise<readonly Sight[]> {
   const deposits = await depositSights()
   await pay('200')
   await pay('201')
+  // Orchestrations that have no delivery yet would be held before it.
+  for (const amount of ['200', '201']) await untilTwo('/deliveries?status=WAITING', amount)
   const [account] = (await call('GET', '/accounts?identity_id=birch-gmbh')).items
   await call('PATCH', `/accounts/${account.id}`, { admin_disabled: true })
   return [...rules, ...deliveries, ...deposits, ...(await orchestrationSights())]
